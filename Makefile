@@ -1,0 +1,66 @@
+# make demo, then make test. Everything happens in .venv; `make clean` removes it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo venv test static docs check test-world bench clean
+
+help: ## Say what there is to make
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+# A stamp tells what has been installed; a change of the dependencies asks for a new one.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Oloproof needs Python 3.11 or newer, and '$(PYTHON)' is not: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { \
+	  rm -rf $(VENV); echo "No virtual environment: does this Python have its venv module (apt install python3-venv)?" >&2; exit 1; }
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
+	@touch $@ $(VENV)/.installed
+
+# The demo is to show a gate that blocks, so exit 1 is what it asks for, and nothing else will do.
+define show
+	@printf '\n%s\n' $(1)
+	@$(BIN)/oloproof run --config examples/$(2)/oloproof.yaml; status=$$?; \
+	  test $$status -eq 1 || { echo "the gate was to block with exit 1, and the run ended with $$status" >&2; exit 1; }
+endef
+
+demo: $(VENV)/.installed ## Install, judge two agents and see both gates block
+	$(call show,"Forty refund requests: the agent deletes three customers and the rule no-deletion blocks.",support_agent)
+	$(call show,"Thirty requests for three agents: tech issues two refunds and the rule own-tools-only blocks.",triage_agents)
+	@printf '\nBoth gates blocked, as they should. Next: README.md, or docs/tutorial/first-run.md\n'
+
+venv: $(VENV)/.installed-dev ## Install with the developer tools
+
+test: venv ## Run the tests (all but faults and browser)
+	$(BIN)/pytest -q -n 2 --ignore=tests/faults --ignore=tests/browser
+
+static: venv ## Lint, format, types and layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: venv ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+check: static test docs ## What a change must pass
+
+WORLD := $(wildcard tests/faults tests/browser)
+
+test-world: venv ## Run the tests that kill processes, fill disks or need a server
+	$(if $(WORLD),$(BIN)/pytest -q -n 2 $(WORLD),@echo "no tests/faults or tests/browser")
+
+bench: venv ## Print the benchmarks' ratios
+	@for name in startup run judge; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+clean: ## Remove what the targets made
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache examples/*/.oloproof
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,145 @@
+"""The command group and the one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import traceback
+from typing import NoReturn
+
+import click
+from msgspec.structs import replace
+
+from oloproof._version import __version__
+from oloproof.errors import BrokenError, ExitCode, OloproofError, Problem, UsageError
+
+COMMANDS = {
+    "init": "Write a small project that runs and gates out of the box.",
+    "check": "Validate the project and say what each rule could decide.",
+    "run": "Run the system over the dataset, judge, measure and gate.",
+    "judge": "Judge trajectories recorded earlier; nothing is run.",
+    "gate": "Decide a stored run again, or approve a rule that asks for a person.",
+    "inspect": "Show a run, its failing cases, or one case step by step.",
+    "runs": "List the stored runs.",
+    "import": "Turn traces of another format into traces.jsonl.",
+    "schema": "Print the JSON Schema of oloproof.yaml or release.yaml.",
+}
+
+
+class LazyGroup(click.Group):
+    """Knows every command's name and one line; imports a command's module when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"oloproof.cli.{cmd_name}_command")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="oloproof", message="%(prog)s %(version)s")
+def app() -> None:
+    """Decide, from what an AI agent did, whether a change may ship.
+
+    Exit codes: 0 allow, 1 fail, 2 usage, 3 insufficient evidence, 4 manual review, 5 broken, 70 internal error.
+
+    \b
+    Example:
+      oloproof init && oloproof run
+    """
+
+
+def run_app() -> NoReturn:
+    """Parse ``sys.argv``, run the command, print what went wrong, exit."""
+    _prepare_streams()
+    as_json = "--json" in sys.argv[1:]
+    try:
+        code = _invoke(sys.argv[1:])
+        sys.stdout.flush()
+    except click.ClickException as error:
+        code = _usage(error, as_json=as_json)
+    except (click.Abort, KeyboardInterrupt):
+        code = ExitCode.INTERRUPTED
+    except UsageError as error:
+        code = _told(error.problems, ExitCode.USAGE, as_json=as_json)
+    except BrokenError as error:
+        code = _told((error.problem,), ExitCode.BROKEN, as_json=as_json)
+    except OloproofError as error:
+        code = _told((Problem(None, 0, 0, "OLO700", str(error)),), error.exit_code, as_json=as_json)
+    except OSError as error:
+        _drop_stdout()
+        code = ExitCode.BROKEN
+        if not isinstance(error, BrokenPipeError):  # a reader that has seen enough needs no message
+            _told((Problem(None, 0, 0, "OLO615", f"reading or writing failed: {error}"),), code, as_json=False)
+    except Exception:
+        traceback.print_exc()
+        print(
+            f"oloproof {__version__}: this is a bug in oloproof, not in your project. Please report it with the lines"
+            " above and the command that you ran.",
+            file=sys.stderr,
+        )
+        code = ExitCode.INTERNAL
+    sys.exit(int(code))
+
+
+def _prepare_streams() -> None:
+    """Make stdout and stderr such that whatever an agent said can be printed, also where they cannot encode it."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started this process: nobody wants to read it
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 -- for as long as the process lives
+        else:
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _invoke(arguments: list[str]) -> int:
+    """Run the command; its exit code. (``app.main`` would make a broken pipe exit 1, which means FAIL here.)"""
+    try:
+        with app.make_context("oloproof", arguments) as context:
+            app.invoke(context)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
+
+
+def _drop_stdout() -> None:
+    """Forget what could not be written, so that the interpreter does not try again on its way out."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
+
+
+def _usage(error: click.ClickException, *, as_json: bool) -> ExitCode:
+    if as_json:
+        return _told((Problem(None, 0, 0, "OLO600", error.format_message()),), ExitCode.USAGE, as_json=True)
+    error.show()
+    return ExitCode.USAGE
+
+
+def _told(problems: tuple[Problem, ...], code: ExitCode, *, as_json: bool) -> ExitCode:
+    """Print problems: as a document on stdout under --json, otherwise as lines on stderr."""
+    from oloproof.reports.inert import TEXT_LIMIT, inert
+
+    if as_json:
+        keys = ("file", "line", "column", "code", "message", "hint")
+        rows = [{key: getattr(problem, key) for key in keys} for problem in problems]
+        print(json.dumps({"format": "oloproof.problems/v1", "problems": rows}))
+        return code
+    for problem in problems:
+        what, *more = problem.message.split("\n")
+        print(inert(str(replace(problem, message=what)), TEXT_LIMIT), file=sys.stderr)
+        for line in (*more, *problem.hint.splitlines()):
+            print(f"  {inert(line, TEXT_LIMIT)}", file=sys.stderr)
+    return code

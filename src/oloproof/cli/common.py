@@ -1,0 +1,145 @@
+"""What several commands share: where the project is, what is printed where, and how a report leaves the door."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from oloproof.errors import BrokenError, UsageError
+from oloproof.model.run import Report, Run
+from oloproof.pipeline import Ports
+from oloproof.project import load
+from oloproof.reports.view import VerdictRow, view
+from oloproof.store import Store
+
+CONFIG = "oloproof.yaml"
+STORE = ".oloproof"
+PIPE_WIDTH = 168
+"""Columns where there is no terminal: wide enough that no cell of an ordinary report folds in a CI log."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+config_option = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    default=Path(CONFIG),
+    show_default=True,
+    help="The project's configuration; .oloproof/ lies beside it.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+
+
+def report_options(command: F) -> F:
+    """``--json``, ``--markdown FILE`` and ``--junit FILE``, for every command that ends in a report."""
+    for option in (
+        click.option("--junit", type=click.Path(path_type=Path), help="Also write JUnit XML to this file."),
+        click.option("--markdown", type=click.Path(path_type=Path), help="Also write Markdown for a pull request."),
+        json_option,
+    ):
+        command = option(command)
+    return command
+
+
+def open_store(config: Path, *, create: bool) -> Store:
+    """The store beside the configuration."""
+    return Store.open(config.parent / STORE, create=create)
+
+
+def find_run(store: Store, name: str, config: Path) -> Run:
+    """The run that a name means. ``latest`` is of the configuration's project, since several may share a store; where
+    the configuration cannot be read (any more), it is of them all."""
+    project = None
+    if name.startswith("latest"):
+        with suppress(UsageError):
+            project = load(config).name
+    return store.find(name, project=project)
+
+
+def real_ports(store: Store) -> Ports:
+    """The real world: this store, the system's clock and dice."""
+    return Ports(store=store, now=lambda: datetime.now(UTC), token=lambda: os.urandom(3).hex())
+
+
+def show_report(report: Report, store: Store, *, as_json: bool, markdown: Path | None, junit: Path | None) -> None:
+    """The report on stdout, and in every file asked for."""
+    drawn = view(report)
+    if as_json:
+        from oloproof.reports.document import report_document
+
+        print_json(report_document(report))
+    else:
+        from oloproof.reports import terminal
+
+        print_rendered(
+            lambda width, color, encoding: terminal.render(drawn, width=width, color=color, encoding=encoding)
+        )
+    if markdown is not None:
+        from oloproof.reports.markdown import render as render_markdown
+
+        write_file(markdown, [render_markdown(drawn)])
+    if junit is not None:
+        from oloproof.reports.junit import junit as render_junit
+
+        write_file(junit, render_junit(drawn, verdict_rows(store, report.run)))
+
+
+def verdict_rows(store: Store, run: Run) -> Iterator[VerdictRow]:
+    """Every verdict of a stored run, with its reason."""
+    for case_id, trial, judgments in store.judgments(run.id):
+        for criterion, judgment in zip(run.criteria, judgments, strict=True):
+            yield VerdictRow(
+                case=case_id,
+                trial=trial,
+                criterion=criterion,
+                verdict=judgment.verdict,
+                reason=judgment.reason,
+                steps=judgment.steps,
+                detail=judgment.detail,
+            )
+
+
+def print_json(document: object) -> None:
+    """One document on stdout; ASCII, so that no text in it can reach a terminal raw."""
+    print(json.dumps(document, indent=2, allow_nan=False))
+
+
+def print_rendered(render: Callable[[int, bool, str], str]) -> None:
+    """Text drawn for where stdout goes: a terminal's width and colour, or a wide plain pipe."""
+    is_terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal or "COLUMNS" in os.environ else PIPE_WIDTH
+    color = is_terminal and not os.environ.get("NO_COLOR")
+    sys.stdout.write(render(width, color, sys.stdout.encoding or "utf-8"))
+
+
+def write_file(path: Path, chunks: Iterable[str]) -> None:
+    """A named text file, written whole or not at all."""
+    write_chunks(path, (chunk.encode("utf-8", "backslashreplace") for chunk in chunks))
+
+
+def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
+    """A named file, written whole or not at all; a link, a device or a pipe is written to, and stays what it is."""
+    temporary = None
+    try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            with path.open("wb") as file:
+                file.writelines(chunks)
+        else:
+            temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+            with temporary.open("wb") as file:
+                file.writelines(chunks)
+            temporary.replace(path)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise BrokenError(
+            f"cannot write {path}: {error.strerror}", code="OLO605", hint="name a file in a directory that exists"
+        ) from error

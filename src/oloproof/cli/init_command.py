@@ -1,0 +1,38 @@
+"""``oloproof init``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from oloproof.cli.common import write_file
+from oloproof.errors import Problem, UsageError
+from oloproof.project import scaffold
+
+
+@click.command("init")
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=Path())
+@click.option("--example", type=click.Choice(scaffold.EXAMPLES), help="Start from a worked example.")
+def command(directory: Path, example: str | None) -> None:
+    """Write a small project that runs and gates out of the box. Nothing is overwritten.
+
+    \b
+    Example:
+      oloproof init my-agent-checks
+    """
+    files = scaffold.files(example)
+    standing = [name for name in files if (directory / name).exists()]
+    if standing:
+        hint = "nothing was written; name another directory"
+        raise UsageError(
+            Problem(str(directory / name), 0, 0, "OLO602", "already exists, and init overwrites nothing", hint)
+            for name in standing
+        )
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, [text])
+        click.echo(f"wrote {path}")
+    where = "" if directory == Path() else f"cd {directory} && "
+    click.echo(f"next: {where}oloproof run")

@@ -1,0 +1,50 @@
+"""``oloproof judge``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from oloproof import pipeline
+from oloproof.cli.common import config_option, open_store, real_ports, report_options, show_report
+from oloproof.cli.progress import watched
+from oloproof.errors import Problem, UsageError
+from oloproof.model.project import RecordedSystem
+from oloproof.project import load, read_cases
+
+
+@click.command("judge")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@config_option
+@click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
+@click.option("--run-id-file", type=click.Path(path_type=Path), help="Write the run's id to this file when it starts.")
+@report_options
+def command(
+    files: tuple[Path, ...],
+    config: Path,
+    no_gate: bool,
+    run_id_file: Path | None,
+    as_json: bool,
+    markdown: Path | None,
+    junit: Path | None,
+) -> None:
+    """Judge trajectories recorded earlier; nothing is run.
+
+    FILES are traces.jsonl files; without any, the project's `system: {recorded: …}` says which.
+
+    \b
+    Example:
+      oloproof judge traces.jsonl --config oloproof.yaml
+    """
+    project = load(config, recorded=[str(file) for file in files])
+    if not isinstance(project.system.kind, RecordedSystem):
+        hint = "name the files: oloproof judge traces.jsonl; or write `system: {recorded: traces.jsonl}`"
+        raise UsageError(Problem(project.config, 0, 0, "OLO616", "the system is run, not recorded", hint))
+    cases = None if project.dataset is None else read_cases(project)
+    with open_store(config, create=True) as store, watched(run_id_file) as watch:
+        report = pipeline.judge(project, cases, pipeline.Request(gated=not no_gate), real_ports(store), watch)
+        watch.close()
+        show_report(report, store, as_json=as_json, markdown=markdown, junit=junit)
+    sys.exit(report.gate.exit_code)

@@ -1,0 +1,20 @@
+"""``oloproof schema``."""
+
+from __future__ import annotations
+
+import click
+
+from oloproof.cli.common import print_json
+from oloproof.project import json_schema
+
+
+@click.command("schema")
+@click.argument("file", type=click.Choice(["oloproof", "release"]), default="oloproof")
+def command(file: str) -> None:
+    """Print the JSON Schema of oloproof.yaml (default) or release.yaml, for completion in an editor.
+
+    \b
+    Example:
+      oloproof schema release > release.schema.json
+    """
+    print_json(json_schema(file))

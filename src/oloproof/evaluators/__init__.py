@@ -1,0 +1,52 @@
+"""The questions: each evaluator gives one word, with its evidence, for a case under a criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from oloproof.evaluators.agents import Route, ToolPermissions
+from oloproof.evaluators.base import ConfigError, EvaluatorBase
+from oloproof.evaluators.constraints import ConstraintsSatisfied
+from oloproof.evaluators.counting import MaxHandoffs, MaxSteps, MaxToolCalls, ToolCalled
+from oloproof.evaluators.equality import ExactMatch, Numeric
+from oloproof.evaluators.json_schema import JsonSchema
+from oloproof.evaluators.loops import NoToolLoop
+from oloproof.evaluators.sequence import NoUndeclaredTool, ToolSequence
+from oloproof.evaluators.text import Contains, Regex
+from oloproof.evaluators.user import UserEvaluator
+from oloproof.evaluators.vacuity import Vacuity
+from oloproof.model.evidence import Evaluator, Evidence
+from oloproof.model.judgment import Judgment
+
+__all__ = ["EVALUATORS", "ConfigError", "EvaluatorBase", "UserEvaluator", "Vacuity", "judge"]
+
+EVALUATORS: Final[Mapping[str, type[EvaluatorBase]]] = MappingProxyType(
+    {
+        str(evaluator.__struct_config__.tag): evaluator
+        for evaluator in (
+            Contains,
+            ExactMatch,
+            Regex,
+            JsonSchema,
+            Numeric,
+            ToolCalled,
+            ToolSequence,
+            NoUndeclaredTool,
+            NoToolLoop,
+            ConstraintsSatisfied,
+            MaxSteps,
+            MaxToolCalls,
+            Route,
+            ToolPermissions,
+            MaxHandoffs,
+        )
+    }
+)
+"""The built-in evaluators by the ``type`` that configurations name. The fields of each are its configuration's keys."""
+
+
+def judge(evaluators: Sequence[Evaluator], evidence: Evidence) -> tuple[Judgment, ...]:
+    """One judgment an evaluator, in their order."""
+    return tuple([evaluator.judge(evidence) for evaluator in evaluators])

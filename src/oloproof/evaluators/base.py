@@ -1,0 +1,261 @@
+"""What every evaluator shares: its name, the cases it is for, and what it says when there is nothing to judge.
+
+The order of the questions is fixed. First those that the case and the configuration answer alone (not selected, no
+reference): a system cannot take itself out of the denominator. Then the crash, then what was not recorded, and only
+then the judgment itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import force_setattr
+
+from oloproof.model.case import Case
+from oloproof.model.condition import Condition, parse
+from oloproof.model.evidence import Evidence
+from oloproof.model.judgment import Judgment, MissingReason, Word, excluded, missing
+from oloproof.model.reading import Reading
+from oloproof.model.values import Json, has_unrepresentable, lookup
+
+EXCERPT_LENGTH: Final = 2000
+NOT_SELECTED: Final = excluded("not_selected")
+UNNAMED_AGENTS: Final = missing("unnamed_agents")
+
+Name = Annotated[str, Meta(min_length=1)]
+Size = Annotated[int, Meta(ge=0)]
+
+
+class ConfigError(ValueError):
+    """A configuration that types cannot refuse. ``field`` is the key at fault."""
+
+    def __init__(self, field: str, message: str) -> None:
+        self.field = field
+        self.message = message
+        super().__init__(f"{field}: {message}")
+
+
+class EvaluatorBase(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=True):
+    """The keys of every evaluator.
+
+    ``criterion`` names what is counted. ``only`` is a condition on the case; other cases are excluded
+    (``not_selected``). ``on_system_error`` says what it is when the system raised or timed out: ``missing`` where the
+    record up to there leaves the verdict open (default), or always a ``fail``.
+    """
+
+    criterion: Annotated[Name, Meta(description="The name under which it is counted; each type has a default.")] = ""
+    only: Annotated[Name | None, Meta(description="A condition on the case: metadata.surface == chat")] = None
+    on_system_error: Annotated[
+        Literal["missing", "fail"], Meta(description="Whether a crash of the system counts as a failure.")
+    ] = "missing"
+
+    reads: ClassVar[Literal["output", "trajectory", "anything"]]
+
+    def __post_init__(self) -> None:
+        if not self.criterion:
+            force_setattr(self, "criterion", self.default_criterion())
+        try:
+            _ = self.condition
+        except ValueError as error:
+            raise ConfigError("only", str(error)) from None
+
+    def default_criterion(self) -> str:
+        """The criterion's name where the configuration gives none."""
+        return str(self.__struct_config__.tag)
+
+    @cached_property
+    def condition(self) -> Condition | None:
+        """``only``, parsed."""
+        return None if self.only is None else parse(self.only)
+
+    @property
+    def expected_fields(self) -> tuple[str, ...]:
+        """The keys of ``expected`` that it reads, each once."""
+        paths = () if self.condition is None else self.condition.paths
+        selecting = (path[1] for path in paths if path[0] == "expected")
+        return tuple(dict.fromkeys((*self.reference_fields(), *selecting)))
+
+    def reference_fields(self) -> tuple[str, ...]:
+        """The keys of ``expected`` that hold what it compares with."""
+        return ()
+
+    def tools_named(self) -> tuple[str, ...]:
+        """The tools that the configuration names, which some case should call."""
+        return ()
+
+    def case_problem(self, case: Case) -> str | None:
+        """What is wrong with the case's reference, None when nothing is or the case is not for this evaluator."""
+        if self.condition is not None and not self.condition.holds(case):
+            return None
+        return self.reference_problem(case)
+
+    def reference_problem(self, case: Case) -> str | None:
+        """What is wrong with the reference of a case that was selected."""
+        return None
+
+    def exclusion(self, case: Case) -> Judgment | None:
+        """Why the criterion does not apply to a selected case, by the case and the configuration alone."""
+        return None
+
+    def judge(self, evidence: Evidence) -> Judgment:
+        """The verdict. Total: whatever goes wrong while judging is ``missing(evaluator_error)``."""
+        try:
+            condition = self.condition
+            if condition is not None and not condition.holds(evidence.case):
+                return NOT_SELECTED
+            exclusion = self.exclusion(evidence.case)
+            if exclusion is not None:
+                return exclusion
+            error = evidence.error
+            if error is not None and error.kind != "not_run" and self.on_system_error == "fail":
+                return Judgment("fail", error.kind)
+            return self.judge_attempt(evidence)
+        except Exception as error:
+            return missing("evaluator_error", detail=excerpt(f"{type(error).__name__}: {error}"))
+
+    def judge_attempt(self, evidence: Evidence) -> Judgment:
+        """The verdict on an attempt at a case to which the criterion applies."""
+        raise NotImplementedError
+
+
+class TrajectoryEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
+    """An evaluator of what the agent did. It obeys the prefix law: a record stands for every finished run that it may
+    be the beginning of, and a verdict is settled when all of them share it."""
+
+    reads = "trajectory"
+
+    def judge_attempt(self, evidence: Evidence) -> Judgment:
+        reading = evidence.reading
+        error = evidence.error
+        if reading is None:
+            return missing("no_trajectory" if error is None else error.kind)
+        judgment = self.judge_reading(reading, evidence)
+        if error is not None and judgment.reason == "truncated_trajectory":
+            return msgspec.structs.replace(judgment, reason=error.kind)
+        return judgment
+
+    def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
+        """The verdict on a recorded trajectory."""
+        raise NotImplementedError
+
+
+class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
+    """An evaluator of the output, or of its part at the dotted path ``field`` (``answer.total``, ``items.0``)."""
+
+    reads = "output"
+
+    field: Annotated[Name | None, Meta(description="A dotted path into the output; default: all of it.")] = None
+
+    def __post_init__(self) -> None:
+        EvaluatorBase.__post_init__(self)
+        _ = self.path
+
+    @cached_property
+    def path(self) -> tuple[str, ...]:
+        return () if self.field is None else split_path("field", self.field)
+
+    def judge_attempt(self, evidence: Evidence) -> Judgment:
+        if evidence.output is UNSET:
+            return missing("output_not_recorded" if evidence.error is None else evidence.error.kind)
+        found = lookup(evidence.output, self.path)
+        if found is UNSET:
+            return Judgment("fail", "field_absent", detail=f"the output has no {self.field}")
+        return self.judge_value(found, evidence.case)
+
+    def judge_value(self, found: Json, case: Case) -> Judgment:
+        """The verdict on the value that was found in the output."""
+        raise NotImplementedError
+
+
+class ReferenceEvaluator(OutputEvaluator, frozen=True, kw_only=True, dict=True):
+    """An output evaluator that compares with a reference: ``expected_field``, a dotted path into the case's
+    ``expected``, or the literal ``value``. A case without the former is excluded."""
+
+    expected_field: Annotated[Name | None, Meta(description="A dotted path into the case's expected.")] = None
+    value: Annotated[Any, Meta(description="The reference itself, the same for every case.")] = UNSET
+
+    def __post_init__(self) -> None:
+        OutputEvaluator.__post_init__(self)
+        if (self.expected_field is None) == (self.value is UNSET):
+            raise ConfigError("expected_field", "give either expected_field or value")
+        _ = self.expected_path
+        if self.value is not UNSET and (problem := self.value_problem(self.value)) is not None:
+            raise ConfigError("value", f"value {problem}")
+
+    @cached_property
+    def expected_path(self) -> tuple[str, ...]:
+        return () if self.expected_field is None else split_path("expected_field", self.expected_field)
+
+    def reference_fields(self) -> tuple[str, ...]:
+        return self.expected_path[:1]
+
+    def reference(self, case: Case) -> Json | UnsetType:
+        """What to compare with in this case, UNSET where it gives nothing."""
+        return self.value if self.expected_field is None else lookup(case.expected, self.expected_path)
+
+    def exclusion(self, case: Case) -> Judgment | None:
+        return excluded("no_reference") if self.reference(case) is UNSET else None
+
+    def reference_problem(self, case: Case) -> str | None:
+        reference = self.reference(case)
+        problem = None if reference is UNSET else self.value_problem(reference)
+        return None if problem is None else f"expected.{self.expected_field} {problem}"
+
+    def value_problem(self, reference: Json) -> str | None:
+        """What makes ``reference`` no reference, as the end of a sentence."""
+        return "holds a value that JSON cannot carry, which nothing equals" if has_unrepresentable(reference) else None
+
+    def judge_value(self, found: Json, case: Case) -> Judgment:
+        reference = self.reference(case)
+        problem = self.value_problem(reference)
+        if problem is not None:
+            return missing("evaluator_error", detail=f"the reference {problem}")
+        return self.compare(found, reference)
+
+    def compare(self, found: Json, reference: Json) -> Judgment:
+        """The verdict on a found value beside a sound reference."""
+        raise NotImplementedError
+
+
+def word(holds: bool) -> Word:
+    """The word for a question that the record answers."""
+    return "pass" if holds else "fail"
+
+
+def open_reason(reading: Reading) -> MissingReason:
+    """Why a verdict that values could settle is open.
+
+    Truncation, where there is any: of no evaluator does an open verdict on a truncated record close under every choice
+    of the values that were not recorded. Otherwise only those values can be what is missing.
+    """
+    return "truncated_trajectory" if reading.truncated else "arguments_not_recorded"
+
+
+def excerpt(value: Json) -> Json:
+    """``value`` as evidence: itself while it is small, the beginning of its text (or JSON text) where it is not."""
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return value if len(text) <= EXCERPT_LENGTH else text[: EXCERPT_LENGTH - 1] + "…"
+
+
+def split_path(field: str, path: str) -> tuple[str, ...]:
+    """The keys of a dotted path. ConfigError, on ``field``, where one is empty."""
+    keys = tuple(path.split("."))
+    if "" in keys:
+        raise ConfigError(field, f"'{path}' is no dotted path: a key in it is empty")
+    return keys
+
+
+def names_problem(value: Json, what: str) -> str | None:
+    """What makes ``value`` no list of names, as the end of a sentence."""
+    if type(value) is not list or not all(type(name) is str and name for name in value):
+        return f"must be a list of {what}"
+    return None
+
+
+def step_indexes(steps: Sequence[Any]) -> tuple[int, ...]:
+    """The indexes of the steps, as evidence."""
+    return tuple(step.index for step in steps)

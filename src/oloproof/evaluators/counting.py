@@ -1,0 +1,193 @@
+"""Counts between bounds: calls of a tool, steps, tool calls, hand-offs.
+
+All are faces of one counter. A record settles a count only as ``[certain, possible]``: a truncated one may still grow
+without bound, and calls whose arguments were not recorded may each match or not. Every number in between is the count
+of some finished run, so a verdict is settled exactly when the range lies inside the bounds or outside them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct
+
+from oloproof.evaluators.base import UNNAMED_AGENTS, ConfigError, Name, Size, TrajectoryEvaluator, open_reason
+from oloproof.model.evidence import Evidence
+from oloproof.model.judgment import Judgment, Word
+from oloproof.model.reading import Reading
+from oloproof.model.trajectory import Step
+from oloproof.model.values import CONFLICT, Json, has_unrepresentable, is_unrepresentable, unify
+
+
+class Count(Struct, frozen=True, gc=False):
+    """How many there are for certain, and how many there may be (None: no bound)."""
+
+    certain: int
+    possible: int | None
+
+    def within(self, least: int, most: int | None) -> Word:
+        """Whether the count lies in [least, most] (None: no upper bound), ``missing`` where that is open."""
+        certain, possible = self.certain, self.possible
+        if (most is not None and certain > most) or (possible is not None and possible < least):
+            return "fail"
+        if certain >= least and (most is None or (possible is not None and possible <= most)):
+            return "pass"
+        return "missing"
+
+
+class CountEvaluator(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True):
+    """A count with a lower bound ``least`` and an upper bound ``most`` (None: none)."""
+
+    @property
+    def least(self) -> int:
+        return 0
+
+    @property
+    def most(self) -> int | None:
+        raise NotImplementedError
+
+    @cached_property
+    def bounds(self) -> dict[str, int]:
+        """The bounds as evidence."""
+        return {key: bound for key, bound in (("min", self.least or None), ("max", self.most)) if bound is not None}
+
+    def judge_count(self, reading: Reading, certain: int, doubtful: int, steps: tuple[int, ...]) -> Judgment:
+        """The verdict on ``certain`` known ones and ``doubtful`` others that may count. ``steps`` is its evidence."""
+        word = Count(certain, None if reading.truncated else certain + doubtful).within(self.least, self.most)
+        reason = open_reason(reading) if word == "missing" else None
+        return Judgment(word, reason, steps, self.bounds, certain)
+
+
+class ToolCalled(CountEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_tool_called"):
+    """``tool_name`` was called between ``min_calls`` (default 1) and ``max_calls`` (default: no bound) times.
+
+    With ``arguments``, only calls that have each of these arguments, equal as JSON, count; what else they were given
+    does not matter. Calls whose arguments were not recorded may count. A truncated record passes once there are enough
+    calls and no upper bound, and fails once there are too many. Default criterion: ``agent_tool_<tool_name>_called``.
+    """
+
+    tool_name: Annotated[Name, Meta(description="The tool.")]
+    min_calls: Annotated[Size, Meta(description="How often it must be called.")] = 1
+    max_calls: Annotated[Size | None, Meta(description="How often it may be called; default: no bound.")] = None
+    arguments: Annotated[
+        Annotated[dict[str, Any], Meta(min_length=1)] | None,
+        Meta(description="Count only calls that have each of these arguments."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        TrajectoryEvaluator.__post_init__(self)
+        if self.max_calls is not None and self.min_calls > self.max_calls:
+            raise ConfigError("min_calls", f"min_calls {self.min_calls} is more than max_calls {self.max_calls}")
+        if self.max_calls is None and self.min_calls == 0:
+            raise ConfigError("min_calls", "min_calls 0 without max_calls is true of every run")
+        if has_unrepresentable(self.arguments):
+            raise ConfigError("arguments", "no call can have a value that JSON cannot carry")
+
+    def default_criterion(self) -> str:
+        return f"agent_tool_{self.tool_name}_called"
+
+    def tools_named(self) -> tuple[str, ...]:
+        return (self.tool_name,)
+
+    @property
+    def least(self) -> int:
+        return self.min_calls
+
+    @property
+    def most(self) -> int | None:
+        return self.max_calls
+
+    def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
+        tool = self.tool_name
+        calls = [call for call in reading.calls if call.tool_name == tool]
+        doubtful = 0
+        if self.arguments is not None:
+            matches = [_match(call, self.arguments) for call in calls]
+            doubtful = matches.count(None)
+            calls = [call for call, match in zip(calls, matches, strict=True) if match]
+        return self.judge_count(reading, len(calls), doubtful, tuple([call.index for call in calls]))
+
+
+class MaxSteps(CountEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_max_steps"):
+    """The run took at most ``max_steps`` steps, of whatever kind.
+
+    A truncated record fails once it holds more, and never passes. Default criterion: ``agent_steps_le_<max_steps>``.
+    """
+
+    max_steps: Annotated[Size, Meta(description="How many steps a run may take.")]
+
+    def default_criterion(self) -> str:
+        return f"agent_steps_le_{self.max_steps}"
+
+    @property
+    def most(self) -> int:
+        return self.max_steps
+
+    def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
+        return self.judge_count(reading, len(reading.steps), 0, _first_over(reading.steps, self.max_steps))
+
+
+class MaxToolCalls(CountEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_max_tool_calls"):
+    """The run called tools at most ``max_calls`` times.
+
+    A truncated record fails once it holds more, and never passes. Default criterion:
+    ``agent_tool_calls_le_<max_calls>``.
+    """
+
+    max_calls: Annotated[Size, Meta(description="How many tool calls a run may make.")]
+
+    def default_criterion(self) -> str:
+        return f"agent_tool_calls_le_{self.max_calls}"
+
+    @property
+    def most(self) -> int:
+        return self.max_calls
+
+    def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
+        return self.judge_count(reading, len(reading.calls), 0, _first_over(reading.calls, self.max_calls))
+
+
+class MaxHandoffs(CountEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_max_handoffs"):
+    """Control passed from agent to agent at most ``max_handoffs`` times.
+
+    Control changes with a ``handoff`` step and when another agent takes the next step; steps inside an agent used as a
+    tool change nothing. A truncated record fails once it holds more, and never passes. A record that names no agents is
+    missing (``unnamed_agents``). Default criterion: ``agent_handoffs_le_<max_handoffs>``.
+    """
+
+    max_handoffs: Annotated[Size, Meta(description="How often control may pass.")]
+
+    def default_criterion(self) -> str:
+        return f"agent_handoffs_le_{self.max_handoffs}"
+
+    @property
+    def most(self) -> int:
+        return self.max_handoffs
+
+    def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
+        if not reading.agents_named:
+            return UNNAMED_AGENTS
+        handoffs = max(0, len(reading.route) - 1)
+        over = () if handoffs <= self.max_handoffs else (reading.route_steps[self.max_handoffs + 1],)
+        return self.judge_count(reading, handoffs, 0, over)
+
+
+def _first_over(steps: tuple[Step, ...] | list[Step], bound: int) -> tuple[int, ...]:
+    return (steps[bound].index,) if len(steps) > bound else ()
+
+
+def _match(call: Step, wanted: dict[str, Json]) -> bool | None:
+    """Whether the call has the arguments, None where that was not recorded."""
+    given = call.arguments
+    if given is None or is_unrepresentable(given):
+        return None
+    if type(given) is not dict:
+        return False
+    doubtful = False
+    for key, value in wanted.items():
+        found = given.get(key, UNSET)
+        if found is UNSET or unify(found, value) is CONFLICT:
+            return False
+        doubtful = doubtful or has_unrepresentable(found)
+    return None if doubtful else True

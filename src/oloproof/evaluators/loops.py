@@ -1,0 +1,119 @@
+"""Calls that repeat: ``agent_no_tool_loop``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+from operator import eq
+from typing import Annotated
+
+from msgspec import Meta
+
+from oloproof.evaluators.base import TrajectoryEvaluator, excerpt, open_reason
+from oloproof.model.evidence import Evidence
+from oloproof.model.judgment import Judgment
+from oloproof.model.reading import Reading
+from oloproof.model.trajectory import Step
+from oloproof.model.values import CONFLICT, UNKNOWN, Json, equal, unify
+
+
+class NoToolLoop(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_no_tool_loop"):
+    """No call is repeated, tool and arguments, more than ``max_repeats`` (default 2) times in a row.
+
+    With ``max_cycle`` k (default 1), no cycle of up to k calls comes more than ``max_repeats`` times in a row either.
+    Results, messages and errors between the calls are ignored. A truncated record fails at the first such run, and
+    never passes. Where arguments were not recorded, calls that are identical for certain fail, calls that cannot be
+    identical pass, and the rest is missing (``arguments_not_recorded``).
+    """
+
+    max_repeats: Annotated[int, Meta(ge=1, description="How often a call may come in a row.")] = 2
+    max_cycle: Annotated[int, Meta(ge=1, description="The longest cycle of calls that is looked for.")] = 1
+
+    @cached_property
+    def bounds(self) -> dict[str, int]:
+        """The bounds as evidence."""
+        return {"max_repeats": self.max_repeats, "max_cycle": self.max_cycle}
+
+    def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
+        names = reading.names
+        possible = False
+        for period in range(1, self.max_cycle + 1):
+            length = period * (self.max_repeats + 1)
+            if sum(map(eq, names, islice(names, period, None))) < length - period:
+                continue  # too few repeats for one run, wherever they are: what most cases come to
+            for start, stop in _stretches(names, period, length):
+                calls = reading.calls[start:stop]
+                run = _certain_run(calls, period, length)
+                if run:
+                    return self._looping(run, period)
+                possible = possible or _possible_run(calls, period, length)
+        if possible or reading.truncated:
+            return Judgment("missing", open_reason(reading), (), self.bounds)
+        return Judgment("pass", None, (), self.bounds)
+
+    def _looping(self, run: list[Step], period: int) -> Judgment:
+        cycle = [{"tool": call.tool_name, "arguments": call.arguments} for call in run[:period]]
+        found = {"cycle": excerpt(cycle), "times": len(run) // period}
+        return Judgment("fail", None, tuple([call.index for call in run]), self.bounds, found)
+
+
+def _stretches(names: list[str], period: int, length: int) -> Iterator[tuple[int, int]]:
+    """The longest ranges in which every tool equals the one ``period`` calls earlier, of at least ``length`` calls."""
+    start = 0
+    for index, (earlier, name) in enumerate(zip(names, islice(names, period, None), strict=False), period):
+        if name != earlier:
+            if index - start >= length:
+                yield start, index
+            start = index - period + 1
+    if len(names) - start >= length:
+        yield start, len(names)
+
+
+def _certain_run(calls: list[Step], period: int, length: int) -> list[Step]:
+    """The first run of at least ``length`` calls whose recorded arguments repeat with the period, [] if there is none.
+
+    Only recorded arguments can make a run certain: an unknown value has a fill that nothing else equals.
+    """
+    start = 0
+    for index in range(period, len(calls)):
+        if not equal(_arguments(calls[index]), _arguments(calls[index - period])):
+            if index - start >= length:
+                return calls[start:index]
+            start = index - period + 1
+    return calls[start:] if len(calls) - start >= length else []
+
+
+def _possible_run(calls: list[Step], period: int, length: int) -> bool:
+    """Whether some values for what was not recorded make a run of ``length`` calls."""
+    start = 0
+    patterns: list[Json] = [UNKNOWN] * period  # what the calls since start may be, by their place in the cycle
+    for index, call in enumerate(calls):
+        place = index % period
+        merged = unify(patterns[place], _arguments(call))
+        if merged is CONFLICT:
+            start = _compatible_from(calls, period, index)
+            patterns = [UNKNOWN] * period
+            for earlier in range(start, index + 1):
+                patterns[earlier % period] = unify(patterns[earlier % period], _arguments(calls[earlier]))
+        else:
+            patterns[place] = merged
+        if index + 1 - start >= length:
+            return True
+    return False
+
+
+def _compatible_from(calls: list[Step], period: int, last: int) -> int:
+    """Where the longest run that ends with the call ``last`` may begin, at the latest conflict before it."""
+    pattern = _arguments(calls[last])
+    index = last
+    while index >= period:
+        pattern = unify(pattern, _arguments(calls[index - period]))
+        if pattern is CONFLICT:
+            return index - period + 1
+        index -= period
+    return 0
+
+
+def _arguments(call: Step) -> Json:
+    return UNKNOWN if call.arguments is None else call.arguments

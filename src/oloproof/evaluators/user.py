@@ -1,0 +1,29 @@
+"""A function of the user's own, which ran in the evaluation worker; here its verdict joins the others."""
+
+from __future__ import annotations
+
+from oloproof.evaluators.base import EvaluatorBase, Name
+from oloproof.model.evidence import Evidence
+from oloproof.model.judgment import Judgment, missing
+
+
+class UserEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
+    """The verdict of the function ``target`` (``module:function``). Default criterion: the function's name.
+
+    A system that crashed or did not run is missing with that cause: of a function it is not known that what it says of
+    a beginning holds for the whole run. A function that gave no verdict, because it raised or returned something else
+    than a Verdict or a bool, is missing (``evaluator_error``).
+    """
+
+    reads = "anything"
+
+    target: Name
+
+    def default_criterion(self) -> str:
+        return self.target.rpartition(":")[2]
+
+    def judge_attempt(self, evidence: Evidence) -> Judgment:
+        if evidence.error is not None:
+            return missing(evidence.error.kind)
+        verdict = evidence.user_verdicts.get(self.criterion)
+        return missing("evaluator_error", detail=f"{self.target} gave no verdict") if verdict is None else verdict

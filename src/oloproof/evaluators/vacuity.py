@@ -1,0 +1,54 @@
+"""What a configuration named and no case ever showed: answers that look like evidence and are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oloproof.evaluators.base import EvaluatorBase, OutputEvaluator
+from oloproof.model.evidence import Evaluator
+from oloproof.model.judgment import Judgment
+from oloproof.model.reading import Reading
+
+
+class Vacuity:
+    """Watches the cases of a run go by, and tells afterwards what was never met."""
+
+    def __init__(self, evaluators: Sequence[Evaluator]) -> None:
+        self._named = {
+            evaluator.criterion: evaluator.tools_named()
+            for evaluator in evaluators
+            if isinstance(evaluator, EvaluatorBase)
+        }
+        self._fields = {
+            index: evaluator
+            for index, evaluator in enumerate(evaluators)
+            if isinstance(evaluator, OutputEvaluator) and evaluator.field is not None
+        }
+        self._uncalled = {tool for named in self._named.values() for tool in named}
+        self._cases = 0
+
+    def see(self, reading: Reading | None, judgments: Sequence[Judgment]) -> None:
+        """The next case."""
+        self._cases += 1
+        if self._uncalled and reading is not None:
+            self._uncalled.difference_update(reading.names)
+        for index in tuple(self._fields):
+            judgment = judgments[index]
+            if judgment.verdict == "pass" or (judgment.verdict == "fail" and judgment.reason != "field_absent"):
+                del self._fields[index]
+
+    def warnings(self) -> tuple[str, ...]:
+        """One line a finding; none for a run without cases, of which it is said elsewhere that nothing ran."""
+        if not self._cases:
+            return ()
+        tools = (
+            f"criterion '{criterion}' names the tool '{tool}', which no case called"
+            for criterion, named in self._named.items()
+            for tool in named
+            if tool in self._uncalled
+        )
+        fields = (
+            f"criterion '{evaluator.criterion}' reads the field '{evaluator.field}', which no output has"
+            for evaluator in self._fields.values()
+        )
+        return (*tools, *fields)

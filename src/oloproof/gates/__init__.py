@@ -1,0 +1,10 @@
+"""The stage that decides: metrics and a policy in, decisions and one verdict on the run out."""
+
+from __future__ import annotations
+
+from oloproof.gates.advice import warnings
+from oloproof.gates.exit import blocks, verdict
+from oloproof.gates.outlook import Outlook, outlook
+from oloproof.gates.rules import decide
+
+__all__ = ["Outlook", "blocks", "decide", "outlook", "verdict", "warnings"]

@@ -1,0 +1,73 @@
+"""What a reader of the verdict should know beside it: what was vacuous, what is not gated, what errs too often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import get_args
+
+from oloproof.model.decision import Decision, Policy, State
+from oloproof.model.tally import NONE, UNPLACED, Measured, Quantile, Rate
+
+LOW_CONFIDENCE = 0.9
+TOLERATED_EXCESS = 1.5
+"""How many times its nominal error a rule may err before that is told."""
+
+
+def warnings(measured: Measured, policy: Policy | None, decisions: Sequence[Decision]) -> tuple[str, ...]:
+    """One line each, in a fixed order. ``policy`` None: the run is not gated, and only what was measured is told."""
+    about_policy = () if policy is None else _about_policy(measured, policy, decisions)
+    return (*_vacuous(measured), *about_policy)
+
+
+def _about_policy(measured: Measured, policy: Policy, decisions: Sequence[Decision]) -> Iterator[str]:
+    yield from _not_gated(measured, policy)
+    if policy.confidence_level < LOW_CONFIDENCE:
+        yield f"confidence_level {policy.confidence_level:g} is below {LOW_CONFIDENCE:g}: rules settle on weak evidence"
+    yield from _unlisted_states(policy)
+    for decision in decisions:
+        yield from _achieved_error(decision, policy)
+        if decision.state != "PASS" and not decision.blocking:
+            yield f"rule '{decision.rule}' is {decision.state} ({decision.reason}) and does not block"
+
+
+def _vacuous(measured: Measured) -> Iterator[str]:
+    """Criteria, quantiles and slices that say nothing of any case."""
+    for metric in measured.metrics:
+        match metric:
+            case Rate(id, tally) if not tally.observed:
+                yield f"criterion '{id}' judged no case: {tally.missing} missing, {tally.excluded} excluded"
+            case Quantile(id=id, distribution=distribution) if not distribution.observed_count:
+                yield f"metric '{id}' observed no case: {distribution.missing_count} missing"
+    for name, groups in groupby(measured.slices, key=lambda group: group.slice):
+        empty = {UNPLACED, NONE} if name.startswith("metadata.") else {UNPLACED}
+        if {group.value for group in groups} <= empty:
+            yield f"slice '{name}' placed no case"
+
+
+def _not_gated(measured: Measured, policy: Policy) -> Iterator[str]:
+    gated = {rule.metric for rule in policy.rules}
+    ungated = [metric.id for metric in measured.metrics if isinstance(metric, Rate) and metric.id not in gated]
+    if ungated:
+        yield f"judged, not gated: {', '.join(ungated)}"
+
+
+def _unlisted_states(policy: Policy) -> Iterator[str]:
+    """States that a rule of the policy can come to and that neither list mentions."""
+    reviewed = any(rule.requires_manual_review for rule in policy.rules)
+    states: tuple[State, ...] = get_args(State)
+    for state in states:
+        unlisted = state not in policy.block_on and state not in policy.warn_on
+        if unlisted and state not in ("PASS", "FAIL") and (reviewed or state != "MANUAL_REVIEW"):
+            yield f"{state} is in neither block_on nor warn_on: it does not block"
+
+
+def _achieved_error(decision: Decision, policy: Policy) -> Iterator[str]:
+    nominal = (1 - policy.confidence_level) / 2
+    n = decision.passed + decision.failed + decision.missing
+    for error, called in ((decision.false_pass, "PASS"), (decision.false_fail, "FAIL")):
+        if error is not None and error > TOLERATED_EXCESS * nominal:
+            yield (
+                f"rule '{decision.rule}' calls a system exactly at its bound {called} in {error:.1%} of suites of {n}"
+                f" cases, nominally {nominal:.1%}: consider `interval_method: exact`"
+            )

@@ -1,0 +1,171 @@
+"""The count of a run, case by case, and what it amounts to.
+
+A case is counted once a slice, in the cell of its slice value, under the words of all its criteria together and its
+observed quantities together; tallies and distributions are taken apart when the run is over. So memory grows with what
+is distinct, not with the cases, and the counts of shards add.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from oloproof.metrics.quantities import UNITS, AtLeast, Observation, observe
+from oloproof.metrics.slices import Placer, labels, placer
+from oloproof.model.case import Case
+from oloproof.model.judgment import Judgment, Word
+from oloproof.model.project import QuantileSpec, QuantitySource, SliceSpec
+from oloproof.model.reading import Reading
+from oloproof.model.tally import (
+    OTHERS,
+    UNPLACED,
+    Distribution,
+    Measured,
+    Metric,
+    Quantile,
+    Rate,
+    SliceGroup,
+    Tally,
+)
+
+MAX_VALUES = 50
+"""Values of one slice that are measured, by support; the cases of the others are only counted."""
+
+
+class _Cell:
+    """The cases of one slice value: how often each combination of words, and of quantities, occurred."""
+
+    __slots__ = ("amounts", "words")
+
+    def __init__(self) -> None:
+        self.words: Counter[tuple[Word, ...]] = Counter()
+        self.amounts: Counter[tuple[Observation, ...]] = Counter()
+
+    @property
+    def support(self) -> int:
+        return self.words.total()
+
+    def take(self, other: _Cell) -> None:
+        """Count the other cell's cases here too."""
+        self.words.update(other.words)
+        self.amounts.update(other.amounts)
+
+    def tallies(self, criteria: int) -> list[Tally]:
+        counters: list[Counter[Word]] = [Counter() for _ in range(criteria)]
+        for words, count in self.words.items():
+            for counter, word in zip(counters, words, strict=True):
+                counter[word] += count
+        return [Tally(c["pass"], c["fail"], c["missing"], c["excluded"]) for c in counters]
+
+    def distributions(self, sources: Sequence[QuantitySource]) -> dict[QuantitySource, Distribution]:
+        observed: list[Counter[float]] = [Counter() for _ in sources]
+        floors: list[Counter[float]] = [Counter() for _ in sources]
+        for amounts, count in self.amounts.items():
+            for index, amount in enumerate(amounts):
+                if isinstance(amount, AtLeast):
+                    floors[index][amount.floor] += count
+                else:
+                    observed[index][amount] += count
+        return {
+            source: Distribution(tuple(sorted(values.items())), tuple(sorted(least.items())))
+            for source, values, least in zip(sources, observed, floors, strict=True)
+        }
+
+
+class Measurement:
+    """Counts cases as they are judged.
+
+    ``criteria`` names the judgments of a case in their order. Measurements of the same configuration add.
+    """
+
+    def __init__(
+        self,
+        criteria: Sequence[str],
+        quantiles: Sequence[QuantileSpec],
+        slices: Sequence[SliceSpec],
+        min_slice_support: int = 5,
+    ) -> None:
+        self.criteria = tuple(criteria)
+        self.quantiles = tuple(quantiles)
+        self.slices = tuple(slices)
+        self.min_slice_support = min_slice_support
+        self._sources: tuple[QuantitySource, ...] = tuple(dict.fromkeys(spec.source for spec in self.quantiles))
+        self._observers = [partial(observe, source) for source in self._sources]
+        # Every case has exactly one value of each slice, so the cells of any slice hold the totals; without slices
+        # those of a slice of one value do.
+        placers: list[Placer] = [placer(spec) for spec in self.slices] or [lambda _case, _reading: ""]
+        self._tables: list[tuple[Placer, defaultdict[str, _Cell]]] = [(place, defaultdict(_Cell)) for place in placers]
+
+    def add(self, case: Case, reading: Reading | None, judgments: Sequence[Judgment]) -> None:
+        """Count one case. ``reading`` None: no trajectory was recorded. One judgment a criterion, in their order."""
+        words = tuple([judgment.verdict for judgment in judgments])
+        amounts = tuple([observer(reading) for observer in self._observers])
+        for place, cells in self._tables:
+            cell = cells[place(case, reading)]
+            cell.words[words] += 1
+            cell.amounts[amounts] += 1
+
+    def __add__(self, other: Measurement) -> Measurement:
+        """The measurement of both lots of cases. Raises ValueError when they were not configured alike."""
+        mine = (self.criteria, self.quantiles, self.slices, self.min_slice_support)
+        if mine != (other.criteria, other.quantiles, other.slices, other.min_slice_support):
+            raise ValueError("measurements of different criteria, quantiles or slices do not add")
+        result = Measurement(*mine)
+        for part in (self, other):
+            for (_, total), (_, cells) in zip(result._tables, part._tables, strict=True):
+                for value, cell in cells.items():
+                    total[value].take(cell)
+        return result
+
+    def measured(self) -> Measured:
+        """Everything counted so far. Raises ValueError when a case had not one judgment a criterion."""
+        overall = _Cell()
+        for cell in self._tables[0][1].values():
+            overall.take(cell)
+        groups: list[SliceGroup] = []
+        for spec, (_, cells) in zip(self.slices, self._tables, strict=False):
+            groups += self._groups(spec, dict(cells))
+        return Measured(overall.support, self._metrics(overall), tuple(groups), self.min_slice_support)
+
+    def _groups(self, spec: SliceSpec, cells: dict[str, _Cell]) -> list[SliceGroup]:
+        """The rows of a slice: its values in order, then ``(others)`` and ``(unplaced)`` where they hold a case."""
+        unplaced = cells.pop(UNPLACED, None)
+        ranked = sorted(cells, key=lambda value: (-cells[value].support, value))
+        shown, others = ranked[:MAX_VALUES], ranked[MAX_VALUES:]
+        if spec.bounds:
+            shown.sort(key=labels(spec.bounds).index)
+        groups = [self._group(spec, value, cells[value]) for value in shown]
+        if others:
+            groups.append(SliceGroup(spec.name, OTHERS, sum(cells[value].support for value in others), ()))
+        if unplaced is not None:
+            groups.append(self._group(spec, UNPLACED, unplaced))
+        return groups
+
+    def _group(self, spec: SliceSpec, value: str, cell: _Cell) -> SliceGroup:
+        return SliceGroup(spec.name, value, cell.support, self._metrics(cell))
+
+    def _metrics(self, cell: _Cell) -> tuple[Metric, ...]:
+        """Every configured metric over some cases: criteria first, then quantiles, as configured."""
+        rates = map(Rate, self.criteria, cell.tallies(len(self.criteria)))
+        distributions = cell.distributions(self._sources)
+        quantiles = (
+            Quantile(spec.id, spec.source, spec.quantile, UNITS[spec.source], distributions[spec.source])
+            for spec in self.quantiles
+        )
+        return (*rates, *quantiles)
+
+
+def measure(
+    judged: Iterable[tuple[Case, Reading | None, Sequence[Judgment]]],
+    *,
+    criteria: Sequence[str],
+    quantiles: Sequence[QuantileSpec] = (),
+    slices: Sequence[SliceSpec] = (),
+    min_slice_support: int = 5,
+) -> Measured:
+    """The measured run of judged cases; see :class:`Measurement`."""
+    measurement = Measurement(criteria, quantiles, slices, min_slice_support)
+    for case, reading, judgments in judged:
+        measurement.add(case, reading, judgments)
+    return measurement.measured()

@@ -1,0 +1,47 @@
+"""What an evaluator may look at, and what an evaluator is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+from oloproof.model.case import Attempt, Case
+from oloproof.model.judgment import Judgment
+from oloproof.model.reading import Reading
+
+
+class Evidence:
+    """A case, the attempt at it, and the verdicts that user functions gave of it (by criterion).
+
+    ``reading`` is the trajectory, read once for every evaluator; None when none was recorded.
+    """
+
+    def __init__(self, case: Case, attempt: Attempt, user_verdicts: Mapping[str, Judgment] | None = None) -> None:
+        self.case = case
+        self.attempt = attempt
+        self.output: Any = attempt.output
+        self.error = attempt.error
+        self.reading = None if attempt.trajectory is None else Reading(attempt.trajectory)
+        self.user_verdicts = user_verdicts or {}
+
+
+class Evaluator(Protocol):
+    """One criterion. Built from the configuration, then asked once a case."""
+
+    @property
+    def criterion(self) -> str:
+        """The name under which its judgments are counted."""
+
+    @property
+    def reads(self) -> Literal["output", "trajectory", "anything"]:
+        """What it needs of an attempt; "trajectory" makes the record's declaration mandatory."""
+
+    @property
+    def expected_fields(self) -> tuple[str, ...]:
+        """The keys of ``expected`` that it reads."""
+
+    def case_problem(self, case: Case) -> str | None:
+        """What is wrong with the case's reference, found before anything runs; None when nothing is."""
+
+    def judge(self, evidence: Evidence) -> Judgment:
+        """The verdict, total: it never raises on any evidence."""

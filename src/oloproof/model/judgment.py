@@ -1,0 +1,56 @@
+"""The four words for a case under a criterion, with the evidence for each."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from msgspec import UNSET, Struct
+
+Word = Literal["pass", "fail", "missing", "excluded"]
+
+MissingReason = Literal[
+    "truncated_trajectory",
+    "arguments_not_recorded",
+    "errors_not_recorded",
+    "output_not_recorded",
+    "metric_not_recorded",
+    "no_trajectory",
+    "unnamed_agents",
+    "constraint_not_recorded",
+    "system_error",
+    "timeout",
+    "not_run",
+    "evaluator_error",
+]
+ExcludedReason = Literal["no_declared_tools", "no_declared_route", "no_reference", "not_selected"]
+
+MISSING_REASONS: tuple[str, ...] = get_args(MissingReason)
+EXCLUDED_REASONS: tuple[str, ...] = get_args(ExcludedReason)
+
+
+class Judgment(Struct, frozen=True, omit_defaults=True, gc=False):
+    """One word and its evidence: the reason, the step indexes it read, what was expected and what was found.
+
+    ``reason`` is None on a plain pass or fail, one of :data:`MISSING_REASONS` or :data:`EXCLUDED_REASONS` on the two
+    others, and free for a fail. ``expected`` and ``found`` are JSON values, UNSET where there is nothing to compare.
+    """
+
+    verdict: Word
+    reason: str | None = None
+    steps: tuple[int, ...] = ()
+    expected: Any = UNSET
+    found: Any = UNSET
+    detail: str | None = None
+
+
+PASS = Judgment("pass")
+
+
+def missing(reason: MissingReason, *, detail: str | None = None) -> Judgment:
+    """The criterion applies and the record cannot say."""
+    return Judgment("missing", reason, detail=detail)
+
+
+def excluded(reason: ExcludedReason) -> Judgment:
+    """The criterion does not apply to the case."""
+    return Judgment("excluded", reason)

@@ -1,0 +1,98 @@
+"""What the user asked for, as data: ``oloproof.yaml`` once it has been read and found right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct, field
+
+from oloproof.model.decision import Policy
+from oloproof.model.evidence import Evaluator
+from oloproof.model.run import IntervalChoice
+
+SliceKind = Literal[
+    "metadata",
+    "first_tool",
+    "repeated_action",
+    "trajectory_length",
+    "tool_calls",
+    "handoffs",
+    "route",
+    "terminal_status",
+]
+QuantitySource = Literal["agent_steps", "agent_tool_calls", "latency_ms", "tokens", "cost_usd"]
+
+
+class CallableSystem(Struct, frozen=True, kw_only=True):
+    """A Python function, ``module:function``, imported by the worker with ``directory`` first on its path."""
+
+    target: str
+    directory: str
+    concurrency: int = 1
+    timeout_s: float = 60.0
+
+
+class RecordedSystem(Struct, frozen=True, kw_only=True):
+    """Trajectories recorded earlier; nothing is run. ``files`` is what the patterns matched, in sorted order."""
+
+    patterns: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+class SystemSpec(Struct, frozen=True, kw_only=True):
+    """``system:``. ``name``, ``version`` and ``records`` are None where the decorator is to say them."""
+
+    kind: CallableSystem | RecordedSystem
+    name: str | None = None
+    version: str | None = None
+    records: tuple[str, ...] | None = None
+
+
+class QuantileSpec(Struct, frozen=True, kw_only=True):
+    """A ``metrics:`` entry. ``quantile`` is the decimal as written."""
+
+    id: str
+    source: QuantitySource
+    quantile: str
+
+
+class SliceSpec(Struct, frozen=True, kw_only=True):
+    """A ``slices:`` entry. ``name`` is what reports print (``trajectory_length``), ``bounds`` its upper bounds.
+
+    ``kind`` is ``metadata`` (then ``path`` holds the keys) or one of the trajectory slices.
+    """
+
+    kind: SliceKind
+    name: str
+    path: tuple[str, ...] = ()
+    bounds: tuple[int, ...] = ()
+
+
+class UserEvaluatorSpec(Struct, frozen=True, kw_only=True):
+    """A function of the user's that the evaluation worker must load: ``module:function``."""
+
+    criterion: str
+    target: str
+
+
+class Project(Struct, frozen=True, kw_only=True):
+    """A checked project. ``policy`` None means that none was given; ``policy_none`` that this was said on purpose."""
+
+    name: str
+    config: str
+    directory: str
+    system: SystemSpec
+    evaluators: Sequence[Evaluator]
+    dataset: str | None = None
+    metrics: tuple[QuantileSpec, ...] = ()
+    slices: tuple[SliceSpec, ...] = ()
+    interval: IntervalChoice = field(default_factory=IntervalChoice)
+    min_slice_support: int = 5
+    policy: Policy | None = None
+    policy_none: bool = False
+    policy_file: str | None = None
+    expected_cases: int | None = None
+    user_evaluators: tuple[UserEvaluatorSpec, ...] = ()
+    config_digest: str = ""
+    warnings: tuple[str, ...] = ()

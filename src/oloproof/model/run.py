@@ -1,0 +1,69 @@
+"""A run: who was judged, with what, how far it came, and everything that was concluded."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from oloproof.model.decision import Approval, Decision, Gate, IntervalMethod, Policy
+from oloproof.model.tally import Measured
+
+RunStatus = Literal["running", "complete", "interrupted", "broken"]
+
+
+class SystemIdentity(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The system under test. ``source`` says what ran: ``callable app:run`` or ``recorded traces.jsonl``."""
+
+    name: str
+    version: str | None = None
+    source: str = ""
+
+
+class IntervalChoice(Struct, frozen=True, kw_only=True):
+    """How intervals are displayed (the policy has its own choice for deciding)."""
+
+    method: IntervalMethod = "wilson"
+    level: float = 0.95
+
+
+class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The header of a run, known before its first case but for ``status``, ``finished_at`` and ``digest``.
+
+    Times are RFC 3339 in UTC. ``partial`` is what narrowed it (``--limit 5``), "" for a full run; ``in_process``
+    marks a debugger's run; neither is ever gated. ``own_dataset``: the recordings were their own dataset, and
+    ``expected_cases`` is the ``cases: N`` that a gate then needs. ``trials`` is the most attempts that a case had.
+    ``ungated_by_choice``: ``policy: none`` or ``--no-gate``. ``digest`` identifies the judged content, for approvals.
+    """
+
+    id: str
+    project: str
+    system: SystemIdentity
+    status: RunStatus
+    started_at: str
+    finished_at: str | None = None
+    cases: int = 0
+    criteria: tuple[str, ...] = ()
+    slices: tuple[str, ...] = ()
+    interval: IntervalChoice = IntervalChoice()
+    config_digest: str = ""
+    dataset_digest: str = ""
+    digest: str = ""
+    partial: str = ""
+    in_process: bool = False
+    own_dataset: bool = False
+    expected_cases: int | None = None
+    trials: int = 1
+    ungated_by_choice: bool = False
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """Everything above, kept whole: what every format is drawn from, through ``reports.view``."""
+
+    run: Run
+    measured: Measured
+    policy: Policy | None
+    decisions: tuple[Decision, ...]
+    gate: Gate
+    approvals: tuple[Approval, ...] = ()
+    warnings: tuple[str, ...] = ()

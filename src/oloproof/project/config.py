@@ -1,0 +1,246 @@
+"""``oloproof.yaml``: from the file to a checked :class:`~oloproof.model.project.Project`, or to all that is wrong."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from oloproof.errors import Problem
+from oloproof.model.decision import Policy
+from oloproof.model.project import (
+    CallableSystem,
+    Project,
+    RecordedSystem,
+    SystemSpec,
+)
+from oloproof.model.run import IntervalChoice
+from oloproof.project import codes, shape
+from oloproof.project.codes import CONFIG
+from oloproof.project.measures import Measures, read_measures
+from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, told
+from oloproof.project.policy import Measurable, policy_of, policy_warnings, read_policy
+from oloproof.project.problems import Problems, read_bytes, refuse, shown
+from oloproof.project.spec import ConfigFile, IntervalSection, SystemSection
+from oloproof.project.yaml_nodes import parse_yaml
+
+DEFAULT_POLICY = "release.yaml"
+NO_POLICY = "none"
+_RAW = ("evaluators", "metrics", "slices", "policy")
+
+
+class _Gate(Struct, frozen=True):
+    """``policy:`` in its three forms, and absent."""
+
+    policy: Policy | None = None
+    said_none: bool = False
+    file: str | None = None
+
+
+def load(config: Path, *, recorded: Sequence[str] = ()) -> Project:
+    """The project that ``config`` describes, its policy included.
+
+    ``recorded`` names files of recordings, relative to the current directory, that stand in for the configured
+    system. Raises a UsageError with every problem of both files. The dataset's rows are :func:`read_cases`'s business;
+    that the file is there is checked here.
+    """
+    problems = Problems(str(config))
+    data = read_bytes(
+        config, what="the configuration", codes=CONFIG, hint="`oloproof init` writes one; --config names it"
+    )
+    root = parse_yaml(data, problems)
+    written = None if root is None else shape.mapping(root, problems, what="the configuration")
+    if written is None:
+        problems.raise_any()
+    assert written is not None
+    values, _ = shape.keys(written, ConfigFile, problems, what="the configuration", raw=_RAW)
+    measures = read_measures(written, problems)
+    section: SystemSection | None = values.get("system")
+    system = None if section is None else _system(section, written, config.parent, recorded, problems)
+    _check_dataset(values.get("dataset"), written, section, config.parent, problems)
+    _check_records(section, written, measures, problems)
+    policy_problems = Problems(str(config.parent / DEFAULT_POLICY))
+    gate = _gate(written.entry("policy"), config.parent, measures.measurable, problems, policy_problems)
+    refuse([*problems.found, *policy_problems.found])
+    assert system is not None
+    assert section is not None
+    interval = values.get("interval")
+    return Project(
+        name=values["project"],
+        config=str(config),
+        directory=str(config.parent),
+        system=system,
+        evaluators=tuple(measures.evaluators),
+        dataset=str(config.parent / values["dataset"]) if "dataset" in values else None,
+        metrics=tuple(measures.metrics),
+        slices=tuple(measures.slices),
+        interval=IntervalChoice() if interval is None else IntervalChoice(method=interval.method, level=interval.level),
+        min_slice_support=values.get("min_slice_support", 5),
+        policy=gate.policy,
+        policy_none=gate.said_none,
+        policy_file=gate.file,
+        expected_cases=values.get("cases"),
+        user_evaluators=tuple(measures.users),
+        config_digest=_digest(values, section, measures),
+        warnings=(*_idle_keys(section, written), *(policy_warnings(gate.policy) if gate.policy else ())),
+    )
+
+
+# --- where cases and attempts come from ----------------------------------------------------------------------------
+
+
+def _system(
+    section: SystemSection, written: Fields, directory: Path, recorded: Sequence[str], problems: Problems
+) -> SystemSpec | None:
+    node = written.place("system")
+    assert isinstance(node, Fields)
+    if (section.callable is None) == (section.recorded is None):
+        message = "system needs one of callable and recorded" + (", not both" if section.callable else "")
+        hint = "callable: module:function runs your code; recorded: traces.jsonl judges what was recorded"
+        problems.at(node, codes.CONFLICTING_KEYS, message, hint=hint)
+        return None
+    kind: CallableSystem | RecordedSystem
+    if recorded:
+        _check_named(recorded, problems)
+        kind = RecordedSystem(patterns=tuple(recorded), files=tuple(recorded))
+    elif section.callable is not None:
+        kind = CallableSystem(
+            target=section.callable,
+            directory=str(directory.resolve()),
+            concurrency=section.concurrency,
+            timeout_s=section.timeout_s,
+        )
+    else:
+        patterns = (section.recorded,) if isinstance(section.recorded, str) else section.recorded or ()
+        kind = _recorded(patterns, directory, node.place("recorded"), problems)
+    return SystemSpec(kind=kind, name=section.name, version=section.version, records=section.records)
+
+
+def _recorded(patterns: tuple[str, ...], directory: Path, node: Node, problems: Problems) -> RecordedSystem:
+    places = node.items if isinstance(node, Items) else (node,)
+    files: set[str] = set()
+    for pattern, place in zip(patterns, places, strict=True):
+        found = glob.glob(os.path.join(glob.escape(str(directory)), pattern), recursive=True)
+        matched = {os.path.normpath(name) for name in found if os.path.isfile(name)}
+        if not matched:
+            is_directory = os.path.isdir(directory / pattern)
+            what = "is a directory" if is_directory else "matches no file"
+            hint = f"name the files in it: {pattern.rstrip('/')}/*.jsonl" if is_directory else ""
+            problems.at(place, codes.MISSING_FILE, f"recorded: {shown(pattern)} {what}", hint=hint)
+        files |= matched
+    return RecordedSystem(patterns=patterns, files=tuple(sorted(files)))
+
+
+def _check_named(recorded: Sequence[str], problems: Problems) -> None:
+    for name in recorded:
+        if not os.path.isfile(name):
+            what = "is a directory" if os.path.isdir(name) else "does not exist"
+            problems.found.append(Problem(name, 0, 0, codes.MISSING_FILE, f"the file of recordings {what}"))
+
+
+def _check_dataset(
+    dataset: str | None, written: Fields, section: SystemSection | None, directory: Path, problems: Problems
+) -> None:
+    entry, cases = written.entry("dataset"), written.entry("cases")
+    if entry is None:
+        if section is not None and section.callable is not None:
+            problems.at(
+                written,
+                CONFIG.missing_key,
+                "the configuration needs the key 'dataset'",
+                hint="a callable is run on its cases",
+            )
+    elif cases is not None:
+        message = "cases is for recordings that are their own dataset, and there is a dataset"
+        problems.at(cases, codes.CONFLICTING_KEYS, message, hint="remove one of the two")
+    if entry is not None and dataset is not None:
+        path = directory / dataset
+        if os.path.isdir(path):
+            problems.at(
+                entry.value,
+                codes.MISSING_FILE,
+                f"the dataset {shown(dataset)} is a directory",
+                hint="name a file in it",
+            )
+        elif not os.path.exists(path):
+            problems.at(entry.value, codes.MISSING_FILE, f"the dataset {shown(dataset)} does not exist")
+
+
+def _check_records(section: SystemSection | None, written: Fields, measures: Measures, problems: Problems) -> None:
+    """``records: []`` says that no trajectory is recorded; then nothing may be configured that reads one."""
+    if section is None or section.records != ():
+        return
+    system = written.entry("system")
+    assert system is not None
+    assert isinstance(system.value, Fields)
+    readers = [evaluator.criterion for evaluator in measures.evaluators if evaluator.reads == "trajectory"]
+    readers += [metric.id for metric in measures.metrics]
+    readers += [f"slice {spec.name}" for spec in measures.slices if spec.kind != "metadata"]
+    if readers:
+        message = f"{readers[0]} reads trajectories, and records declares none"
+        hint = "record them and write records: [agent_trajectory/v1]"
+        problems.at(system.value.place("records"), codes.NO_RECORD, message, hint=hint)
+
+
+def _idle_keys(section: SystemSection, written: Fields) -> tuple[str, ...]:
+    """Settings that have nothing to act on."""
+    system = written.entry("system")
+    if section.recorded is None or system is None or not isinstance(system.value, Fields):
+        return ()
+    idle = [entry.key for entry in system.value.entries if entry.key in ("concurrency", "timeout_s")]
+    return tuple(f"system.{key} does nothing: recordings are not run" for key in idle)
+
+
+# --- what decides --------------------------------------------------------------------------------------------------
+
+
+def _gate(
+    entry: Entry | None, directory: Path, measurable: Measurable, problems: Problems, policy_problems: Problems
+) -> _Gate:
+    if entry is None:
+        path = directory / DEFAULT_POLICY
+        if not os.path.exists(path):
+            return _Gate()
+        return _Gate(policy=read_policy(path, policy_problems, measurable), file=str(path))
+    node = entry.value
+    if isinstance(node, Fields):
+        return _Gate(policy=policy_of(node, problems, measurable))
+    if not isinstance(node, Scalar) or not isinstance(node.value, str) or not node.value:
+        message = f"policy must be a file, a mapping or {NO_POLICY}, found {told(node)}"
+        problems.at(node, CONFIG.wrong_type, message, hint=f"to gate nothing: policy: {NO_POLICY}")
+        return _Gate()
+    if node.value == NO_POLICY:
+        return _Gate(said_none=True)
+    path = directory / node.value
+    policy_problems.file = str(path)
+    if not os.path.isfile(path):
+        what = "is a directory" if os.path.isdir(path) else "does not exist"
+        hint = f"to gate nothing: policy: {NO_POLICY}"
+        problems.at(node, codes.MISSING_FILE, f"the policy {shown(node.value)} {what}", hint=hint)
+        return _Gate()
+    return _Gate(policy=read_policy(path, policy_problems, measurable), file=str(path))
+
+
+def _digest(values: Mapping[str, Any], section: SystemSection, measures: Measures) -> str:
+    """SHA-256 of what is asked, whatever its spelling: order of keys, comments and written defaults do not count.
+
+    The policy is left out, since it decides runs that are already judged; so is the concurrency, which judges nothing.
+    """
+    asked = {
+        "project": values["project"],
+        "dataset": values.get("dataset"),
+        "cases": values.get("cases"),
+        "system": msgspec.structs.replace(section, concurrency=1),
+        "evaluators": [measures.evaluators, measures.users],
+        "metrics": measures.metrics,
+        "slices": measures.slices,
+        "interval": values.get("interval") or IntervalSection(),
+        "min_slice_support": values.get("min_slice_support", 5),
+    }
+    return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()

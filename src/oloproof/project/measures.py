@@ -1,0 +1,175 @@
+"""What is measured: the ``evaluators:``, ``metrics:`` and ``slices:`` of a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct, field
+
+from oloproof.evaluators import EVALUATORS, EvaluatorBase, UserEvaluator
+from oloproof.evaluators.base import ConfigError
+from oloproof.metrics.slices import parse_slice
+from oloproof.model.evidence import Evaluator
+from oloproof.model.project import QuantileSpec, SliceSpec, UserEvaluatorSpec
+from oloproof.project import codes, shape
+from oloproof.project.nodes import Fields, Node, Scalar, told
+from oloproof.project.policy import Measurable, MetricKind, decimal_text
+from oloproof.project.problems import Problems, did_you_mean, shown
+from oloproof.project.spec import QuantileEntry, UserEvaluatorEntry
+
+METRIC_TYPES = ("quantile",)
+
+
+class Measures(Struct):
+    """Evaluators, metrics and slices as they are read, and the names that rules may use.
+
+    ``complete`` turns False when something is so wrong that its name is not known.
+    """
+
+    evaluators: list[Evaluator] = field(default_factory=list)
+    users: list[UserEvaluatorSpec] = field(default_factory=list)
+    metrics: list[QuantileSpec] = field(default_factory=list)
+    slices: list[SliceSpec] = field(default_factory=list)
+    kinds: dict[str, MetricKind] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    complete: bool = True
+
+    @property
+    def measurable(self) -> Measurable:
+        """What a rule may be about."""
+        return Measurable(self.kinds, self.complete)
+
+    def take(self, name: str, kind: MetricKind, place: Node, problems: Problems) -> None:
+        """Take a name; the same name twice is a problem that asks for another."""
+        if name in self.lines:
+            message = f"two metrics are named {shown(name)}, the first on line {self.lines[name]}"
+            hint = "give one of them its own `criterion:`" if kind == "rate" else "give it an id of its own"
+            problems.at(place, codes.DUPLICATE_NAME, message, hint=hint)
+        self.lines.setdefault(name, place.line)
+        self.kinds.setdefault(name, kind)
+
+
+def read_measures(written: Fields, problems: Problems) -> Measures:
+    """Read the three lists of a configuration; what is wrong is noted."""
+    measures = Measures()
+    readers: dict[str, Callable[[Node, Measures, Problems], None]] = {
+        "evaluators": _evaluator,
+        "metrics": _metric,
+        "slices": _slice,
+    }
+    before = len(problems.found)
+    for key, read in readers.items():
+        entry = written.entry(key)
+        if entry is not None:
+            for node in shape.items(entry.value, problems, what=key):
+                read(node, measures, problems)
+    entry = written.entry("evaluators")
+    if entry is not None and not measures.lines and len(problems.found) == before:
+        hint = "add an evaluator or a metric"
+        problems.at(entry.value, problems.codes.bad_value, "nothing is measured", hint=hint)
+    return measures
+
+
+def _evaluator(node: Node, measures: Measures, problems: Problems) -> None:
+    written = shape.mapping(node, problems, what="an evaluator")
+    named = None if written is None else _type(written, problems, what="an evaluator")
+    if written is None or named is None:
+        measures.complete = False
+        return
+    evaluator = _user_evaluator(written, named, problems) if ":" in named else _built_in(written, named, problems)
+    if evaluator is not None:
+        measures.take(evaluator.criterion, "rate", written.place("criterion"), problems)
+        measures.evaluators.append(evaluator)
+        if isinstance(evaluator, UserEvaluator):
+            measures.users.append(UserEvaluatorSpec(criterion=evaluator.criterion, target=evaluator.target))
+        return
+    criterion = written.text("criterion")
+    if criterion is None:
+        measures.complete = False
+    else:
+        measures.kinds.setdefault(criterion, "rate")
+
+
+def _built_in(written: Fields, named: str, problems: Problems) -> EvaluatorBase | None:
+    cls = EVALUATORS.get(named)
+    if cls is None:
+        hint = did_you_mean(named, EVALUATORS, otherwise="a function of yours is module:function; the types are")
+        message = f"unknown evaluator type {shown(named)}"
+        problems.at(written.place("type"), codes.UNKNOWN_TYPE, message, hint=hint)
+        return None
+    parameters = Fields(tuple(entry for entry in written.entries if entry.key != "type"), written.line, written.column)
+    values, valid = shape.keys(parameters, cls, problems, what=named)
+    return _build(lambda: cls(**values), written, problems) if valid else None
+
+
+def _user_evaluator(written: Fields, named: str, problems: Problems) -> EvaluatorBase | None:
+    entry = shape.struct(written, UserEvaluatorEntry, problems, what="an evaluator")
+    if entry is None:
+        return None
+    criterion, only, on_system_error = entry.criterion or "", entry.only, entry.on_system_error
+    return _build(
+        lambda: UserEvaluator(target=named, criterion=criterion, only=only, on_system_error=on_system_error),
+        written,
+        problems,
+    )
+
+
+def _build(build: Callable[[], EvaluatorBase], written: Fields, problems: Problems) -> EvaluatorBase | None:
+    try:
+        return build()
+    except ConfigError as error:
+        message, _, excerpt = error.message.partition("\n")
+        if not message.startswith(error.field):
+            message = f"{error.field}: {message}"
+        problems.at(written.place(error.field), codes.BAD_EVALUATOR, message, hint=excerpt)
+        return None
+
+
+def _type(written: Fields, problems: Problems, *, what: str) -> str | None:
+    entry = written.entry("type")
+    named = written.text("type")
+    if entry is None:
+        problems.at(written, problems.codes.missing_key, f"{what} needs the key 'type'")
+    elif named is None:
+        problems.at(entry.value, problems.codes.wrong_type, f"type must be a string, found {told(entry.value)}")
+    return named
+
+
+def _metric(node: Node, measures: Measures, problems: Problems) -> None:
+    if not _quantile(node, measures, problems):
+        measures.complete = False
+
+
+def _quantile(node: Node, measures: Measures, problems: Problems) -> bool:
+    written = shape.mapping(node, problems, what="a metric")
+    named = None if written is None else _type(written, problems, what="a metric")
+    if written is None or named is None:
+        return False
+    if named not in METRIC_TYPES:
+        hint = did_you_mean(named, METRIC_TYPES, otherwise="the types are")
+        problems.at(written.place("type"), codes.UNKNOWN_TYPE, f"unknown metric type {shown(named)}", hint=hint)
+        return False
+    entry = shape.struct(written, QuantileEntry, problems, what="a metric")
+    quantile = written.place("quantile")
+    if entry is None or not isinstance(quantile, Scalar):
+        return False
+    measures.take(entry.id, "quantile", written.place("id"), problems)
+    text = decimal_text(quantile, problems, what="quantile")
+    if text is not None:
+        measures.metrics.append(QuantileSpec(id=entry.id, source=entry.source, quantile=text))
+    return True
+
+
+def _slice(node: Node, measures: Measures, problems: Problems) -> None:
+    if not isinstance(node, Scalar) or not isinstance(node.value, str):
+        hint = 'a slice with bounds is written in quotes: "trajectory_length:4,8"'
+        problems.at(node, problems.codes.wrong_type, f"a slice must be a string, found {told(node)}", hint=hint)
+        return
+    try:
+        spec = parse_slice(node.value)
+    except ValueError as error:
+        problems.at(node, codes.BAD_SLICE, str(error))
+        return
+    if any(spec.name == other.name for other in measures.slices):
+        problems.at(node, codes.DUPLICATE_NAME, f"two slices are named {shown(spec.name)}", hint="keep one of them")
+    measures.slices.append(spec)

@@ -1,0 +1,107 @@
+"""What a file says, with the place where it says it: the tree that YAML, JSON and CSV are all read into.
+
+Scalars carry their value and the text as written, because a threshold of ``0.70`` is a decimal and not the binary
+fraction next to it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from msgspec import Struct
+
+from oloproof.project.problems import Problems, shown
+
+
+class Scalar(Struct, frozen=True, eq=False):
+    """A string, number, boolean or null, and the text it was written as."""
+
+    value: str | int | float | bool | None
+    text: str
+    line: int
+    column: int
+
+
+class Items(Struct, frozen=True, eq=False):
+    """A list."""
+
+    items: tuple[Node, ...]
+    line: int
+    column: int
+
+
+class Entry(Struct, frozen=True, eq=False):
+    """A key and its value; the place is the key's."""
+
+    key: str
+    value: Node
+    line: int
+    column: int
+
+
+class Fields(Struct, frozen=True, eq=False):
+    """A mapping, entries in written order and without duplicates."""
+
+    entries: tuple[Entry, ...]
+    line: int
+    column: int
+
+    def entry(self, key: str) -> Entry | None:
+        """The entry of a key, None when it is absent."""
+        return next((entry for entry in self.entries if entry.key == key), None)
+
+    def place(self, key: str) -> Node:
+        """The value of a key, the mapping itself where the key is absent: what a problem with the key points at."""
+        entry = self.entry(key)
+        return self if entry is None else entry.value
+
+    def text(self, key: str) -> str | None:
+        """The value of a key that holds a string, None where it does not."""
+        value = self.place(key)
+        return value.value if isinstance(value, Scalar) and isinstance(value.value, str) else None
+
+
+Node = Scalar | Items | Fields
+
+
+def plain(node: Node, problems: Problems) -> Any:
+    """The JSON value of a node; numbers that JSON does not have (infinities, NaN) are noted as problems."""
+    match node:
+        case Scalar():
+            if isinstance(node.value, float) and not math.isfinite(node.value):
+                problems.at(
+                    node,
+                    problems.codes.bad_value,
+                    f"{short(node.text)} is not a finite number",
+                    hint="JSON has no such value",
+                )
+            return node.value
+        case Items():
+            return [plain(item, problems) for item in node.items]
+        case Fields():
+            return {entry.key: plain(entry.value, problems) for entry in node.entries}
+
+
+def told(node: Node) -> str:
+    """A node as an error message calls it: ``the string '2'``, ``the number 1.0``, ``a list``."""
+    match node:
+        case Items():
+            return "a list"
+        case Fields():
+            return "a mapping"
+        case Scalar(value=None):
+            return "nothing"
+        case Scalar(value=bool()):
+            return node.text
+        case Scalar(value=int()):
+            return f"the integer {short(node.text)}"
+        case Scalar(value=float()):
+            return f"the number {short(node.text)}"
+        case _:
+            return f"the string {shown(node.text)}"
+
+
+def short(text: str) -> str:
+    """The beginning of a long number."""
+    return text if len(text) <= 40 else f"{text[:37]}…"

@@ -1,0 +1,90 @@
+"""Gathers everything that is wrong with one file, so that all of it is told at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from oloproof.errors import Problem, UsageError
+from oloproof.project.codes import CONFIG, MORE, FileCodes
+
+AT_MOST = 50
+
+
+class Place(Protocol):
+    """Anything that knows where in its file it stands (``line`` and ``column`` count from 1)."""
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def column(self) -> int: ...
+
+
+class Problems:
+    """The problems of one file, in the order in which they were found; ``codes`` are those of its kind of file."""
+
+    def __init__(self, file: str, *, codes: FileCodes = CONFIG) -> None:
+        self.file = file
+        self.codes = codes
+        self.found: list[Problem] = []
+
+    def at(self, place: Place, code: str, message: str, *, hint: str = "") -> None:
+        """Note a problem at a node."""
+        self.on(place.line, place.column, code, message, hint=hint)
+
+    def on(self, line: int, column: int, code: str, message: str, *, hint: str = "") -> None:
+        """Note a problem at a line and column (0 where there is none)."""
+        self.found.append(Problem(self.file, line, column, code, message, hint))
+
+    def raise_any(self) -> None:
+        """Raise a :class:`UsageError` if anything was found."""
+        refuse(self.found)
+
+
+def refuse(found: Iterable[Problem]) -> None:
+    """Raise the problems, sorted by place within each file; the first 50 and the number of the others."""
+    unique = sorted(dict.fromkeys(found), key=lambda problem: (problem.file or "", problem.line, problem.column))
+    if not unique:
+        return
+    if len(unique) > AT_MOST:
+        more = len(unique) - AT_MOST
+        noun = "problem" if more == 1 else "problems"
+        unique = [*unique[:AT_MOST], Problem(None, 0, 0, MORE, f"and {more:,} more {noun}")]
+    raise UsageError(unique)
+
+
+def read_bytes(path: Path, *, what: str, codes: FileCodes, hint: str = "") -> bytes:
+    """The file's bytes; a UsageError when it is missing (then with ``hint``), a directory or unreadable."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        message = f"{what} does not exist"
+    except IsADirectoryError:
+        message, hint = f"{what} is a directory", "name a file in it"
+    except (OSError, ValueError) as error:
+        message, hint = f"{what} cannot be read: {reason(error)}", ""
+    raise UsageError(Problem(str(path), 0, 0, codes.unreadable, message, hint))
+
+
+def reason(error: OSError | ValueError) -> str:
+    """What the operating system said, without the path, which the problem already names."""
+    text = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return text[:1].lower() + text[1:]
+
+
+def did_you_mean(wrong: str, known: Iterable[str], *, otherwise: str = "") -> str:
+    """A hint that names the nearest known word; where none is near, ``otherwise`` and the list of them all."""
+    words = list(known)
+    near = difflib.get_close_matches(wrong.lower(), [word.lower() for word in words], n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {next(word for word in words if word.lower() == near[0])!r}?"
+    return f"{otherwise}: {', '.join(words)}" if otherwise and words else ""
+
+
+def shown(text: str) -> str:
+    """A value that the user wrote, quoted and short enough for one line of a terminal."""
+    quoted = repr(text)
+    return quoted if len(quoted) <= 80 else f"{quoted[:76]}…'"

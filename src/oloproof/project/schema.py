@@ -1,0 +1,106 @@
+"""JSON Schema of the two YAML files, from the types that the loader checks against.
+
+Editors complete and check with it; the loader says more, since a schema knows no metric names and no files.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from oloproof.evaluators import EVALUATORS
+from oloproof.metrics.slices import BOUNDED, METADATA_PREFIX, PLAIN
+from oloproof.project.spec import (
+    ConfigFile,
+    IntervalThresholdEntry,
+    ObservedCountEntry,
+    PolicyFile,
+    PolicySection,
+    QuantileEntry,
+    UserEvaluatorEntry,
+)
+
+Schema = dict[str, Any]
+
+ROOTS = {"oloproof": ("oloproof.yaml", ConfigFile), "release": ("release.yaml", PolicyFile)}
+_PARTS = (
+    *(ConfigFile, PolicyFile, PolicySection, IntervalThresholdEntry, ObservedCountEntry),
+    *(QuantileEntry, UserEvaluatorEntry, *EVALUATORS.values()),
+)
+_COMMON_KEYS = ("criterion", "only", "on_system_error")
+
+
+def json_schema(which: str) -> Schema:
+    """The schema (draft 2020-12) of ``oloproof`` or ``release``.yaml."""
+    title, root = ROOTS[which]
+    _, definitions = msgspec.json.schema_components(_PARTS, ref_template="#/$defs/{name}")
+    parts: dict[str, Schema] = {name: _tidy(part) for name, part in definitions.items()}
+    _choices(parts)
+    top = {"$schema": "https://json-schema.org/draft/2020-12/schema", **parts[root.__name__], "title": title}
+    reachable = _reachable(parts, top)
+    return {**top, "$defs": {name: part for name, part in sorted(parts.items()) if name in reachable}}
+
+
+def _choices(parts: dict[str, Schema]) -> None:
+    """Write out the choices that the types leave to the loader."""
+    config = parts["ConfigFile"]["properties"]
+    evaluators = [*(cls.__name__ for cls in EVALUATORS.values()), "UserEvaluatorEntry"]
+    config["evaluators"] |= {"type": "array", "items": {"anyOf": [_ref(name) for name in evaluators]}}
+    config["metrics"] |= {"type": "array", "items": _ref("QuantileEntry")}
+    config["slices"] |= {"type": "array", "items": {"anyOf": _slices()}}
+    config["policy"] |= {"anyOf": [{"type": "string", "minLength": 1}, _ref("PolicySection")]}
+    parts["SystemSection"]["oneOf"] = [{"required": ["callable"]}, {"required": ["recorded"]}]
+    parts["IntervalThresholdEntry"]["anyOf"] = [{"required": ["min"]}, {"required": ["max"]}]
+    for policy in ("PolicyFile", "PolicySection"):
+        properties = parts[policy]["properties"]
+        rules = [_ref("IntervalThresholdEntry"), _ref("ObservedCountEntry")]
+        properties["rules"] |= {"type": "array", "minItems": 1, "items": {"anyOf": rules}}
+        properties["block_on"]["contains"] = {"const": "FAIL"}
+    common = parts["UserEvaluatorEntry"]["properties"]
+    for cls in EVALUATORS.values():
+        properties = parts[cls.__name__]["properties"]
+        properties |= {key: common[key] for key in _COMMON_KEYS}
+
+
+def _slices() -> list[Schema]:
+    return [
+        {"enum": list(PLAIN)},
+        {"type": "string", "pattern": f"^{METADATA_PREFIX.replace('.', '[.]')}."},
+        {"type": "string", "pattern": f"^({'|'.join(BOUNDED)}):"},
+    ]
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _tidy(schema: Any) -> Any:
+    """Without null, which no key takes, and with single backticks in descriptions."""
+    if isinstance(schema, list):
+        return [_tidy(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    tidy = {key: _tidy(value) for key, value in schema.items() if not (key == "default" and value in (None, ""))}
+    if isinstance(tidy.get("description"), str):
+        tidy["description"] = " ".join(tidy["description"].replace("``", "`").split())
+    choices = [choice for choice in tidy.pop("anyOf", ()) if choice != {"type": "null"}]
+    if len(choices) == 1:
+        return {**choices[0], **tidy}
+    return {**tidy, "anyOf": choices} if choices else tidy
+
+
+def _reachable(parts: dict[str, Schema], start: Schema) -> set[str]:
+    found: set[str] = set()
+    waiting: list[Any] = [start]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting.extend(part)
+        elif isinstance(part, dict):
+            waiting.extend(part.values())
+            name = str(part.get("$ref", "")).removeprefix("#/$defs/")
+            if name and name not in found:
+                found.add(name)
+                waiting.append(parts[name])
+    return found

@@ -1,0 +1,274 @@
+"""From a tree of nodes to values of a declared shape: a msgspec Struct says what may be written, this says what is not.
+
+Types are exact: ``"2"``, ``true`` and ``1.0`` are not the integer 2. A key without a value is a problem and never
+stands for the default. Every problem of the tree is noted, none stops the reading.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from typing import Any, Final, TypeVar, cast
+
+from msgspec import Struct
+from msgspec import inspect as shapes
+
+from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, plain, short, told
+from oloproof.project.problems import Problems, did_you_mean, shown
+from oloproof.project.spec import FORMS
+
+T = TypeVar("T", bound=Struct)
+Shape = shapes.Type
+
+
+class _Invalid:
+    """Stands for a value that could not be read; what is wrong has been noted."""
+
+
+INVALID: Final = _Invalid()
+_LARGEST: Final = 1e300
+
+
+def struct(node: Node, cls: type[T], problems: Problems, *, what: str) -> T | None:
+    """``node`` as a ``cls``; None when it is not one, which is then among the problems."""
+    value = _convert(node, _shape_of(cls), problems, what)
+    return None if value is INVALID else cast(T, value)
+
+
+def keys(
+    node: Fields, cls: type[Struct], problems: Problems, *, what: str, raw: Collection[str] = ()
+) -> tuple[dict[str, Any], bool]:
+    """The fields of ``cls`` that are written in ``node``, for a caller who builds the value itself; those named in
+    ``raw`` stay nodes.
+
+    Fields that could not be read are left out; the second value says whether there was any problem.
+    """
+    values, valid = _fields(node, _shape_of(cls), problems, what, raw)
+    return {name: value for name, value in values.items() if value is not INVALID}, valid
+
+
+def mapping(node: Node, problems: Problems, *, what: str) -> Fields | None:
+    """``node`` as a mapping, None (and a problem) when it is something else."""
+    if isinstance(node, Fields):
+        return node
+    _wrong_type(node, "a mapping", problems, what)
+    return None
+
+
+def items(node: Node, problems: Problems, *, what: str) -> tuple[Node, ...]:
+    """The items of a list, none (and a problem) when ``node`` is something else."""
+    if isinstance(node, Items):
+        return node.items
+    _wrong_type(node, "a list", problems, what)
+    return ()
+
+
+@lru_cache
+def _shape_of(kind: Any) -> Shape:
+    return shapes.type_info(kind)
+
+
+def _convert(node: Node, shape: Shape, problems: Problems, what: str) -> Any:
+    shape = _bare(shape)
+    if isinstance(shape, shapes.UnionType):
+        choices = [choice for choice in shape.types if not isinstance(choice, shapes.NoneType)]
+        shape = next((choice for choice in choices if _fits(node, choice)), shape if len(choices) > 1 else choices[0])
+    if not _fits(node, shape):
+        _wrong_type(node, _name(shape), problems, what, shape=shape)
+        return INVALID
+    match shape:
+        case shapes.StructType():
+            values, valid = _fields(cast(Fields, node), shape, problems, what)
+            return shape.cls(**values) if valid else INVALID
+        case shapes.ListType() | shapes.VarTupleType():
+            return _list(cast(Items, node), shape, problems, what)
+        case shapes.DictType():
+            return _dict(cast(Fields, node), shape, problems, what)
+        case shapes.AnyType():
+            before = len(problems.found)
+            result = plain(node, problems)
+            return result if len(problems.found) == before else INVALID
+        case _:
+            return _scalar(cast(Scalar, node), shape, problems, what)
+
+
+def _fields(
+    node: Fields, shape: Shape, problems: Problems, what: str, raw: Collection[str] = ()
+) -> tuple[dict[str, Any], bool]:
+    declared = {field.encode_name: field for field in cast(shapes.StructType, shape).fields}
+    values: dict[str, Any] = {}
+    valid = True
+    for entry in node.entries:
+        field = declared.get(entry.key)
+        if field is None:
+            unknown_key(entry, declared, problems)
+            valid = False
+            continue
+        value = entry.value if entry.key in raw else _convert(entry.value, field.type, problems, entry.key)
+        values[field.name] = value
+        valid = valid and value is not INVALID
+    for name, field in declared.items():
+        if field.required and node.entry(name) is None:
+            problems.at(node, problems.codes.missing_key, f"{what} needs the key {name!r}")
+            valid = False
+    return values, valid
+
+
+def unknown_key(entry: Entry, known: Iterable[str], problems: Problems) -> None:
+    """Note a key that means nothing here."""
+    hint = did_you_mean(entry.key, known, otherwise="the keys are")
+    if entry.key == "<<":
+        hint = "merge keys are not part of YAML 1.2; write the keys out"
+    problems.at(entry, problems.codes.unknown_key, f"unknown key {shown(entry.key)}", hint=hint)
+
+
+def _list(node: Items, shape: Any, problems: Problems, what: str) -> Any:
+    if shape.min_length and len(node.items) < shape.min_length:
+        problems.at(node, problems.codes.bad_value, f"{what} must not be empty")
+        return INVALID
+    values = [_convert(item, shape.item_type, problems, f"an item of {what}") for item in node.items]
+    if INVALID in values:
+        return INVALID
+    return tuple(values) if isinstance(shape, shapes.VarTupleType) else values
+
+
+def _dict(node: Fields, shape: Any, problems: Problems, what: str) -> Any:
+    if shape.min_length and len(node.entries) < shape.min_length:
+        problems.at(node, problems.codes.bad_value, f"{what} must not be empty")
+        return INVALID
+    values = {}
+    for entry in node.entries:
+        key = Scalar(entry.key, entry.key, entry.line, entry.column)
+        checked = _convert(key, shape.key_type, problems, f"a key of {what}")
+        values[checked] = _convert(entry.value, shape.value_type, problems, f"{what}.{entry.key}")
+    return INVALID if INVALID in values or INVALID in values.values() else values
+
+
+def _scalar(node: Scalar, shape: Shape, problems: Problems, what: str) -> Any:
+    found = node.value
+    wrong, hint = "", ""
+    match shape:
+        case shapes.LiteralType():
+            if found not in shape.values:
+                wrong = f"{what} must be {_alternatives(shape)}, found {told(node)}"
+                hint = did_you_mean(str(found), map(str, shape.values))
+        case shapes.IntType() | shapes.FloatType():
+            wrong = _out_of_bounds(node, shape, what)
+            if not wrong and isinstance(shape, shapes.FloatType):
+                found = float(cast(float, found))
+        case shapes.StrType():
+            wrong = _bad_text(str(found), shape, what)
+        case _:
+            pass
+    if wrong:
+        problems.at(node, problems.codes.bad_value, wrong, hint=hint)
+        return INVALID
+    return found
+
+
+def _out_of_bounds(node: Scalar, shape: shapes.IntType | shapes.FloatType, what: str) -> str:
+    number = cast(float, node.value)
+    if (isinstance(number, float) and not math.isfinite(number)) or abs(number) > _LARGEST:
+        return f"{what} must be a finite number, found {short(node.text)}"
+    bounds = [
+        (f"at least {shape.ge:g}", number >= shape.ge) if shape.ge is not None else None,
+        (f"more than {shape.gt:g}", number > shape.gt) if shape.gt is not None else None,
+        (f"at most {shape.le:g}", number <= shape.le) if shape.le is not None else None,
+        (f"less than {shape.lt:g}", number < shape.lt) if shape.lt is not None else None,
+    ]
+    stated = [bound for bound in bounds if bound is not None]
+    if all(holds for _, holds in stated):
+        return ""
+    return f"{what} must be {' and '.join(text for text, _ in stated)}, found {short(node.text)}"
+
+
+def _bad_text(text: str, shape: shapes.StrType, what: str) -> str:
+    if shape.min_length and len(text) < shape.min_length:
+        return f"{what} must not be empty"
+    if shape.pattern is not None and not re.search(shape.pattern, text):
+        return f"{what} must be {FORMS.get(shape.pattern, f'of the form {shape.pattern}')}, found {shown(text)}"
+    return ""
+
+
+def _fits(node: Node, shape: Shape) -> bool:
+    """Whether the node is of the right kind; its parts and bounds are another matter."""
+    found = node.value if isinstance(node, Scalar) else None
+    match _bare(shape):
+        case shapes.StructType() | shapes.DictType():
+            return isinstance(node, Fields)
+        case shapes.ListType() | shapes.VarTupleType():
+            return isinstance(node, Items)
+        case shapes.BoolType():
+            return isinstance(found, bool)
+        case shapes.IntType():
+            return isinstance(found, int) and not isinstance(found, bool)
+        case shapes.FloatType():
+            return isinstance(found, int | float) and not isinstance(found, bool)
+        case shapes.LiteralType(values=values):
+            return any(type(found) is type(value) for value in values)
+        case shapes.StrType():
+            return isinstance(found, str)
+        case shapes.UnionType(types=types):
+            return any(_fits(node, choice) for choice in types if not isinstance(choice, shapes.NoneType))
+        case shapes.AnyType():
+            return True
+        case _:
+            raise TypeError(f"a shape of {shape} cannot be read from a file")
+
+
+def _wrong_type(node: Node, wanted: str, problems: Problems, what: str, *, shape: Shape | None = None) -> None:
+    codes = problems.codes
+    if isinstance(node, Scalar) and node.value is None:
+        problems.at(node, codes.wrong_type, f"{what} has no value; it must be {wanted}")
+        return
+    problems.at(
+        node, codes.wrong_type, f"{what} must be {wanted}, found {told(node)}", hint=_type_hint(node, shape) or ""
+    )
+
+
+def _type_hint(node: Node, shape: Shape | None) -> str | None:
+    if not isinstance(node, Scalar) or shape is None:
+        return None
+    if isinstance(shape, shapes.StrType):
+        return f'write it in quotes: "{node.text}"' if len(node.text) <= 40 else None
+    numeric = isinstance(shape, shapes.IntType | shapes.FloatType)
+    if numeric and isinstance(node.value, str) and re.fullmatch(r"-?[0-9]{1,18}", node.value):
+        return f"write it without quotes: {node.value}"
+    if isinstance(shape, shapes.IntType) and isinstance(node.value, float) and node.value.is_integer():
+        return f"write {node.value:.0f}" if abs(node.value) < 1e15 else None
+    if isinstance(shape, shapes.BoolType) and node.text.lower() in ("yes", "on", "no", "off", "1", "0"):
+        return f"write {'true' if node.text.lower() in ('yes', 'on', '1') else 'false'}"
+    if isinstance(shape, shapes.ListType | shapes.VarTupleType) and isinstance(node.value, str):
+        return f"write [{node.value}]" if len(node.value) <= 40 else None
+    return None
+
+
+def _bare(shape: Shape) -> Shape:
+    return _bare(shape.type) if isinstance(shape, shapes.Metadata) else shape
+
+
+def _name(shape: Shape) -> str:
+    match _bare(shape):
+        case shapes.StructType() | shapes.DictType():
+            return "a mapping"
+        case shapes.ListType() | shapes.VarTupleType():
+            return "a list"
+        case shapes.BoolType():
+            return "true or false"
+        case shapes.IntType():
+            return "an integer"
+        case shapes.FloatType():
+            return "a number"
+        case shapes.LiteralType() as literal:
+            return _alternatives(literal)
+        case shapes.UnionType(types=types):
+            return " or ".join(_name(choice) for choice in types if not isinstance(choice, shapes.NoneType))
+        case _:
+            return "a string"
+
+
+def _alternatives(shape: shapes.LiteralType) -> str:
+    words = [str(choice) for choice in shape.values]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

@@ -1,0 +1,165 @@
+"""What may be written in ``oloproof.yaml``, ``release.yaml`` and a row of a dataset, as types.
+
+The loader checks files against these Structs and ``oloproof schema`` prints them, so the two cannot drift apart.
+Descriptions are what an editor shows beside a key. A field of type ``Any`` holds a choice that the loader makes itself
+(an evaluator by its ``type``, a rule by its ``kind``, a policy in three forms); it stays a node until then.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from oloproof.model.decision import IntervalMethod
+from oloproof.model.project import QuantitySource
+
+Name = Annotated[str, Meta(min_length=1)]
+Count = Annotated[int, Meta(ge=1)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+TARGET = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
+PATH = r"^[^\x00]+$"
+FORMS = {TARGET: "module:function", PATH: "a path"}
+"""What an error message calls a pattern."""
+Target = Annotated[str, Meta(pattern=TARGET)]
+FilePath = Annotated[str, Meta(min_length=1, pattern=PATH)]
+BlockingState = Literal["FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW"]
+
+
+class SystemSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The system under test: a callable that is run, or recordings of earlier runs. One of the two is given."""
+
+    name: Annotated[Name | None, Meta(description="Its name in reports; may be left to the @system decorator.")] = None
+    version: Annotated[Name | None, Meta(description="Its version; may be left to the @system decorator.")] = None
+    callable: Annotated[
+        Target | None, Meta(description="module:function, imported from the directory of this file.")
+    ] = None
+    recorded: Annotated[
+        FilePath | Annotated[tuple[FilePath, ...], Meta(min_length=1)] | None,
+        Meta(description="Files of recordings (JSONL): a path, a pattern such as traces/*.jsonl, or a list of them."),
+    ] = None
+    records: Annotated[
+        tuple[Literal["agent_trajectory/v1"], ...] | None,
+        Meta(description="What the system records beside its output; may be left to the @system decorator."),
+    ] = None
+    concurrency: Annotated[int, Meta(ge=1, le=1024, description="How many cases run at once.")] = 1
+    timeout_s: Annotated[
+        float, Meta(gt=0, le=604_800, description="Seconds after which a case that has not ended is missing (timeout).")
+    ] = 60.0
+
+
+class QuantileEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A quantile of a quantity over the cases: 95 % of the cases took at most this many steps."""
+
+    id: Annotated[Name, Meta(description="Its name in reports and rules.")]
+    type: Literal["quantile"]
+    source: Annotated[
+        QuantitySource, Meta(description="Steps or tool calls of a case, or a sum over its steps: time, tokens, cost.")
+    ]
+    quantile: Annotated[float, Meta(gt=0, lt=1, description="Which quantile, between 0 and 1: 0.95.")]
+
+
+class IntervalSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How intervals are displayed. What decides a rule is the policy's own choice."""
+
+    method: Annotated[IntervalMethod, Meta(description="wilson, or exact (Clopper and Pearson).")] = "wilson"
+    level: Annotated[float, Meta(ge=0.5, lt=1, description="Two-sided confidence level.")] = 0.95
+
+
+class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """oloproof.yaml: what is judged, and how."""
+
+    version: Annotated[Literal[1], Meta(description="The version of this file's format.")]
+    project: Annotated[Name, Meta(description="The project's name.")]
+    system: SystemSection
+    evaluators: Annotated[Any, Meta(description="The criteria, each judged on every case.")]
+    dataset: Annotated[
+        FilePath | None, Meta(description="The cases: a JSONL, JSON, YAML or CSV file, relative to this one.")
+    ] = None
+    cases: Annotated[
+        Count | None, Meta(description="How many cases must be there, where recordings are their own dataset.")
+    ] = None
+    metrics: Annotated[Any, Meta(description="Further metrics, beside the rate of each criterion.")] = ()
+    interval: IntervalSection = IntervalSection()
+    slices: Annotated[
+        Any, Meta(description="Groups of cases that reports show apart: metadata.<path>, first_tool, route, …")
+    ] = ()
+    min_slice_support: Annotated[
+        int, Meta(ge=1, description="Below this many cases a slice shows counts and no interval.")
+    ] = 5
+    policy: Annotated[
+        Any, Meta(description="A file, the policy itself, or none. Default: release.yaml, if there is one.")
+    ] = UNSET
+
+
+class IntervalThresholdEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The metric's whole interval must lie at or above min, and at or below max. At least one of the two is given."""
+
+    id: Annotated[Name, Meta(description="The rule's name in reports and approvals.")]
+    metric: Annotated[Name, Meta(description="A criterion, or the id of a metric.")]
+    kind: Literal["interval_threshold"] = "interval_threshold"
+    min: Annotated[float | None, Meta(description="For a criterion a share between 0 and 1.")] = None
+    max: Annotated[float | None, Meta(description="For a criterion a share between 0 and 1.")] = None
+    min_cases: Annotated[int, Meta(ge=1, description="Fewer cases than this are insufficient evidence.")] = 1
+    max_missing: Annotated[
+        Share | None, Meta(description="A larger share of missing cases is insufficient evidence.")
+    ] = None
+    requires_manual_review: Annotated[bool, Meta(description="A pass waits for a person's approval.")] = False
+
+
+class ObservedCountEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """At most max_failures cases of the suite that ran may fail the criterion."""
+
+    id: Annotated[Name, Meta(description="The rule's name in reports and approvals.")]
+    metric: Annotated[Name, Meta(description="A criterion.")]
+    kind: Literal["observed_count"]
+    max_failures: Annotated[int, Meta(ge=0, description="How many cases may fail.")]
+    min_cases: Annotated[int, Meta(ge=1, description="Fewer cases than this are insufficient evidence.")] = 1
+    max_missing: Annotated[
+        Share | None, Meta(description="A larger share of missing cases is insufficient evidence.")
+    ] = None
+    requires_manual_review: Annotated[bool, Meta(description="A pass waits for a person's approval.")] = False
+
+
+class PolicySection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What must hold before a change may ship, written in oloproof.yaml itself."""
+
+    rules: Annotated[Any, Meta(description="The rules, each decided on the evidence of one metric.")]
+    confidence_level: Annotated[
+        float, Meta(gt=0.5, lt=1, description="Two-sided confidence level of the intervals that decide.")
+    ] = 0.95
+    interval_method: Annotated[
+        IntervalMethod, Meta(description="wilson, or exact (Clopper and Pearson): the intervals that decide.")
+    ] = "wilson"
+    block_on: Annotated[
+        tuple[BlockingState, ...], Meta(description="The states that block. FAIL cannot be left out.")
+    ] = ("FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW")
+    warn_on: Annotated[tuple[BlockingState, ...], Meta(description="The states that warn without blocking.")] = ()
+    version: Annotated[Literal[1], Meta(description="The version of this file's format.")] = 1
+
+
+class PolicyFile(PolicySection, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """release.yaml: what must hold before a change may ship."""
+
+    version: Annotated[Literal[1], Meta(description="The version of this file's format.")]
+
+
+class UserEvaluatorEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A function of yours, module:function, that returns a Verdict or a bool."""
+
+    type: Target
+    criterion: Annotated[Name | None, Meta(description="The criterion's name; default: the function's.")] = None
+    only: Annotated[Name | None, Meta(description="A condition on the case: metadata.surface == chat")] = None
+    on_system_error: Annotated[
+        Literal["missing", "fail"], Meta(description="Whether a crash of the system counts as a failure.")
+    ] = "missing"
+
+
+class Row(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A case as a dataset writes it. UNSET where a key is left out."""
+
+    id: Name
+    input: Any | UnsetType = UNSET
+    expected: dict[str, Any] | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+    cluster: Name | UnsetType = UNSET

@@ -1,0 +1,116 @@
+"""``current_case()``: the case that this code runs for, and the one record that it may leave.
+
+A context variable carries it, so it is right under asyncio and in the runner's threads. It never holds what is
+expected of the case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from threading import Lock
+from typing import Any
+
+from msgspec import Struct
+
+from oloproof.errors import RecordError
+from oloproof.model.trajectory import Trajectory
+from oloproof.record.journal import Event, HandedOver, recorded
+from oloproof.record.steps import AgentTrajectory, refused
+from oloproof.record.trace import TraceBlock
+
+
+class Recorder:
+    """The record of one attempt. ``sink`` is told each event in the order of the record, one at a time."""
+
+    def __init__(self, sink: Callable[[Event], None]) -> None:
+        self.lock = Lock()
+        self._sink = sink
+        self._events: list[Event] = []
+        self._claimed = False
+        self._over = ""
+
+    def claim(self) -> None:
+        """A case leaves one record. Errors: RecordError for a second one."""
+        with self.lock:
+            if self._claimed:
+                raise RecordError("this case has been recorded already: one trajectory or one trace a case [OLO702]")
+            self._refuse_when_over()
+            self._claimed = True
+
+    def put(self, event: Event) -> None:
+        """Keep an event. The caller holds :attr:`lock`."""
+        self._refuse_when_over()
+        self._events.append(event)
+        self._sink(event)
+
+    def close(self, why: str) -> Trajectory | None:
+        """End the record; later events are refused with ``why``. What was recorded, None when nothing was."""
+        with self.lock:
+            self._over = self._over or why
+            return recorded(self._events)
+
+    def _refuse_when_over(self) -> None:
+        if self._over:
+            raise RecordError(f"nothing can be recorded any more: {self._over} [OLO702]")
+
+
+class CurrentCase(Struct, frozen=True, kw_only=True):
+    """The running case: ``id``, ``input``, ``metadata``, ``trial`` (from 1) and ``seed``.
+
+    The seed is the same whenever the same trial of the same case runs.
+    """
+
+    id: str
+    input: Any
+    metadata: dict[str, Any]
+    seed: int
+    trial: int
+    _recorder: Recorder
+
+    def agent_trajectory(self, trajectory: Trajectory) -> None:
+        """Hand over the finished trajectory of this case. It stays finished whatever happens next.
+
+        Errors: RecordError when the case has been recorded already.
+        """
+        if not isinstance(trajectory, Trajectory):
+            raise refused(f"agent_trajectory takes an AgentTrajectory, not a {type(trajectory).__name__}")
+        if not isinstance(trajectory, AgentTrajectory):
+            trajectory = AgentTrajectory(**{name: getattr(trajectory, name) for name in trajectory.__struct_fields__})
+        self._recorder.claim()
+        with self._recorder.lock:
+            self._recorder.put(HandedOver(trajectory))
+
+    def trace(self, *, step_limit: int | None = None, errors_recorded: bool = True) -> TraceBlock:
+        """Record step by step: ``with current_case().trace() as trace:``.
+
+        The record is finished when the block ends normally, as ``trace.finish(...)`` said or with the status
+        "unknown". When the block raises, or the process ends inside it, what was recorded is a truncated prefix.
+
+        Errors: RecordError when the case has been recorded already.
+        """
+        block = TraceBlock(self._recorder, step_limit=step_limit, errors_recorded=errors_recorded)
+        self._recorder.claim()
+        return block
+
+
+_current: ContextVar[CurrentCase] = ContextVar("oloproof_current_case")
+
+
+def current_case() -> CurrentCase:
+    """The case that this code runs for.
+
+    Errors: RecordError outside a case, which includes threads that user code starts without its context.
+    """
+    try:
+        return _current.get()
+    except LookupError:
+        raise RecordError(
+            "current_case() was called outside a case. In a thread of your own, run the function in a copy of the "
+            "context: Thread(target=contextvars.copy_context().run, args=(function,)) [OLO703]"
+        ) from None
+
+
+def enter(case: CurrentCase) -> None:
+    """Make ``case`` the current one in this context (the runner gives each attempt a context of its own)."""
+    _current.set(case)

@@ -1,0 +1,98 @@
+"""What is recorded of one attempt, event by event, and what the events add up to.
+
+Events are streamed out of the process as they happen, so that a process that ends at once still leaves a prefix.
+Whoever has the events, the process itself or the one that survived it, makes the same trajectory of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from oloproof.model.trajectory import Checkpoint, ConstraintCheck, Step, TerminalStatus, Trajectory
+
+
+class Opened(Struct, frozen=True, omit_defaults=True, gc=False, tag="opened"):
+    """A ``.trace()`` block began."""
+
+    step_limit: int | None = None
+    errors_recorded: bool = True
+
+
+class StepRecorded(Struct, frozen=True, gc=False, tag="step"):
+    step: Step
+
+
+class CheckRecorded(Struct, frozen=True, gc=False, tag="check"):
+    check: ConstraintCheck
+
+
+class CheckpointRecorded(Struct, frozen=True, gc=False, tag="checkpoint"):
+    checkpoint: Checkpoint
+
+
+class Finished(Struct, frozen=True, gc=False, tag="finished"):
+    """The block ended normally."""
+
+    terminal_status: TerminalStatus
+    truncated: bool
+
+
+class HandedOver(Struct, frozen=True, gc=False, tag="handed_over"):
+    """A finished trajectory was handed over whole."""
+
+    trajectory: Trajectory
+
+
+Event = Opened | StepRecorded | CheckRecorded | CheckpointRecorded | Finished | HandedOver
+
+
+def recorded(events: Iterable[Event]) -> Trajectory | None:
+    """The trajectory that the events make: finished when they say so, otherwise a truncated prefix.
+
+    None when there is none: nothing was handed over and no block was entered.
+    """
+    opened: Opened | None = None
+    finished: Finished | None = None
+    steps: list[Step] = []
+    checks: list[ConstraintCheck] = []
+    checkpoints: list[Checkpoint] = []
+    for event in events:
+        match event:
+            case HandedOver(trajectory):
+                return trajectory
+            case Opened():
+                opened = event
+            case StepRecorded(step):
+                steps.append(step)
+            case CheckRecorded(check):
+                checks.append(check)
+            case CheckpointRecorded(checkpoint):
+                checkpoints.append(checkpoint)
+            case Finished():
+                finished = event
+    if opened is None:
+        return None
+    return Trajectory(
+        steps=tuple(steps),
+        terminal_status="unknown" if finished is None else finished.terminal_status,
+        truncated=finished is None or finished.truncated,
+        step_limit=opened.step_limit,
+        errors_recorded=opened.errors_recorded,
+        constraints=tuple(checks if finished is not None else _up_to(len(steps), checks)),
+        checkpoints=tuple(checkpoints),
+    )
+
+
+def _up_to(last: int, checks: list[ConstraintCheck]) -> Iterable[ConstraintCheck]:
+    """The checks of an unfinished run: one of the whole run can speak only for what was recorded of it.
+
+    Before the first step there is nothing that it could have held for, but a violation stands.
+    """
+    for check in checks:
+        if check.step_index is not None or (not last and not check.passed):
+            yield check
+        elif last:
+            yield replace(check, step_index=last)

@@ -1,0 +1,257 @@
+"""The ``.trace()`` builder: it numbers steps, checks them as they come and passes each on at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import Lock
+from types import TracebackType
+from typing import Any, Protocol, TypedDict, Unpack, cast
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import force_setattr
+
+from oloproof.errors import RecordError
+from oloproof.model.trajectory import CheckpointKind, StepKind, TerminalStatus, inside_no_call, partly_named
+from oloproof.record.journal import CheckpointRecorded, CheckRecorded, Event, Finished, Opened, StepRecorded
+from oloproof.record.steps import (
+    AgentCheckpoint,
+    AgentConstraintCheck,
+    AgentStep,
+    refused,
+    require_ending,
+    require_settings,
+)
+
+
+class Sink(Protocol):
+    """Where a trace's events go. ``put`` is called with ``lock`` held."""
+
+    lock: Lock
+
+    def put(self, event: Event) -> None: ...
+
+
+class StepFields(TypedDict, total=False):
+    """What any step may carry. ``turn`` is shared by calls issued in parallel; ``inside`` is the index of the call
+    whose agent-as-a-tool took this step."""
+
+    agent: str | None
+    turn: int | None
+    inside: int | None
+    latency_ms: float | None
+    tokens: int | None
+    cost_usd: float | None
+    metadata: Mapping[str, Any] | None
+
+
+class _Progress:
+    """What a trace must remember to check the next step, shared by all views of it. Guarded by the sink's lock."""
+
+    def __init__(self, sink: Sink, step_limit: int | None) -> None:
+        self.sink = sink
+        self.step_limit = step_limit
+        self.kinds: list[StepKind] = []
+        self.names_agents = False
+        self.checkpoints: set[str] = set()
+        self.ending: Finished | None = None
+        self.over = False
+
+
+class Trace:
+    """The trace of one case. Steps are numbered in the order in which they are recorded, from any thread.
+
+    Every method that records a step returns its index. Errors: RecordError, at once, for a step that contradicts
+    itself or those before it, and for anything recorded after the block.
+    """
+
+    def __init__(self, progress: _Progress, fields: StepFields) -> None:
+        self._progress = progress
+        self._fields = fields
+
+    @property
+    def index(self) -> int:
+        """The index of the last recorded step, 0 before the first."""
+        return len(self._progress.kinds)
+
+    def within(self, **fields: Unpack[StepFields]) -> Trace:
+        """The same trace, whose steps carry these fields where they do not say otherwise.
+
+        ``billing = trace.within(agent="billing")``, then ``billing.calling("issue_refund", order_id="ord-1")``.
+        """
+        return Trace(self._progress, {**self._fields, **fields})
+
+    def message(self, content: Any = None, **fields: Unpack[StepFields]) -> int:
+        """Something said, by the user or the agent; ``content`` is kept as the step's arguments."""
+        return self._record("message", fields, arguments=content)
+
+    def observation(self, content: Any = None, **fields: Unpack[StepFields]) -> int:
+        """Something the agent saw without calling a tool."""
+        return self._record("observation", fields, arguments=content)
+
+    def decision(self, content: Any = None, **fields: Unpack[StepFields]) -> int:
+        """Something the agent decided."""
+        return self._record("decision", fields, arguments=content)
+
+    def final(self, content: Any = None, **fields: Unpack[StepFields]) -> int:
+        """The agent's answer."""
+        return self._record("final", fields, arguments=content)
+
+    def handoff(self, to_agent: str, **fields: Unpack[StepFields]) -> int:
+        """Control passes to ``to_agent``, which may be one that takes no step (a person)."""
+        return self._record("handoff", fields, to_agent=to_agent)
+
+    def tool_call(
+        self, tool_name: str, arguments: Any = None, *, call_id: str | None = None, **fields: Unpack[StepFields]
+    ) -> int:
+        """A tool is called. ``arguments`` None means that they are not recorded; ``{}`` means that there are none."""
+        return self._record("tool_call", fields, tool_name=tool_name, arguments=arguments, call_id=call_id)
+
+    def tool_result(
+        self,
+        tool_name: str,
+        result: Any = UNSET,
+        *,
+        error: str | BaseException | UnsetType | None = UNSET,
+        call_id: str | None = None,
+        **fields: Unpack[StepFields],
+    ) -> int:
+        """A tool answered. ``error`` None means that it is known not to have failed."""
+        return self._record("tool_result", fields, tool_name=tool_name, result=result, error=error, call_id=call_id)
+
+    def calling(self, tool_name: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Call:
+        """Record a call now and its result when the block ends.
+
+        ``with trace.calling("lookup_order", order_id=order_id) as call: call.result = lookup_order(order_id)``. What
+        the block raises is recorded as the result's error and raised again.
+        """
+        return Call(self, tool_name, {**(arguments or {}), **named})
+
+    def check(self, name: str, passed: bool, *, detail: str | None = None, step_index: int | None = None) -> None:
+        """The environment's word on a constraint: up to ``step_index``, or of the whole run without one."""
+        check = AgentConstraintCheck(name=name, passed=passed, detail=detail, step_index=step_index)
+        with self._progress.sink.lock:
+            self._refuse_unless_there(check.step_index, f"the constraint {check.name!r}")
+            self._progress.sink.put(CheckRecorded(check))
+
+    def checkpoint(
+        self,
+        checkpoint_id: str,
+        kind: CheckpointKind = "checkpoint",
+        *,
+        step_index: int | None = None,
+        description: str | None = None,
+        payload: Any = UNSET,
+    ) -> None:
+        """A point from which the run could be replayed."""
+        checkpoint = AgentCheckpoint(
+            checkpoint_id=checkpoint_id, kind=kind, step_index=step_index, description=description, payload=payload
+        )
+        progress = self._progress
+        with progress.sink.lock:
+            self._refuse_unless_there(checkpoint.step_index, f"the checkpoint {checkpoint.checkpoint_id!r}")
+            if checkpoint.checkpoint_id in progress.checkpoints:
+                raise refused(f"the checkpoint {checkpoint.checkpoint_id!r} is there twice")
+            progress.sink.put(CheckpointRecorded(checkpoint))
+            progress.checkpoints.add(checkpoint.checkpoint_id)
+
+    def finish(self, terminal_status: TerminalStatus = "unknown", *, truncated: bool = False) -> None:
+        """Say how the run ended, after its last step: ``trace.finish("success")``.
+
+        ``truncated`` says that the agent was cut off and might have gone on. Checks may still follow; the record
+        itself is finished when the block ends.
+        """
+        require_ending(terminal_status, truncated)
+        progress = self._progress
+        with progress.sink.lock:
+            self._refuse_when_over()
+            if progress.ending is not None:
+                raise refused("finish was called twice in one trace")
+            limit, count = progress.step_limit, len(progress.kinds)
+            if limit is not None and count > limit and not truncated:
+                raise refused(f"step {limit + 1}: it is past the step_limit of {limit}, but the trace is not truncated")
+            progress.ending = Finished(terminal_status, truncated)
+
+    def _record(self, kind: StepKind, fields: StepFields, **own: Any) -> int:
+        progress = self._progress
+        # Values are copied before the lock is taken, since copying may run user code; the number is settled inside it.
+        step = AgentStep(index=len(progress.kinds) + 1, kind=kind, **own, **cast(Any, {**self._fields, **fields}))
+        with progress.sink.lock:
+            force_setattr(step, "index", len(progress.kinds) + 1)
+            self._refuse_when_over()
+            if progress.ending is not None:
+                raise refused(f"step {step.index}: it was recorded after finish")
+            if not progress.kinds:
+                progress.names_agents = step.agent is not None
+            elif (step.agent is not None) != progress.names_agents:
+                raise refused(partly_named(step))
+            if step.inside is not None and progress.kinds[step.inside - 1] != "tool_call":
+                raise refused(inside_no_call(step, progress.kinds[step.inside - 1]))
+            progress.sink.put(StepRecorded(step))
+            progress.kinds.append(kind)
+        return step.index
+
+    def _refuse_unless_there(self, step_index: int | None, what: str) -> None:
+        self._refuse_when_over()
+        if step_index is not None and not 1 <= step_index <= len(self._progress.kinds):
+            raise refused(f"step {step_index}: {what} is there, but there is no such step yet")
+
+    def _refuse_when_over(self) -> None:
+        if self._progress.over:
+            raise RecordError("nothing can be recorded any more: the trace's block has ended [OLO702]")
+
+
+class Call:
+    """A tool call in progress. Set ``result``; ``error`` too when the tool failed without raising.
+
+    ``index`` is the index of the call's step, for ``inside=`` of the steps that an agent used as a tool takes.
+    """
+
+    def __init__(self, trace: Trace, tool_name: str, arguments: dict[str, Any]) -> None:
+        self._trace = trace
+        self._tool_name = tool_name
+        self._arguments = arguments
+        self.index = 0
+        self.result: Any = UNSET
+        self.error: str | BaseException | None = None
+
+    def __enter__(self) -> Call:
+        self.index = self._trace.tool_call(self._tool_name, self._arguments)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            error = self.error if exc is None else exc
+            self._trace.tool_result(self._tool_name, self.result, error=error)
+        except RecordError:
+            if exc is None:  # otherwise what the block raised matters more
+                raise
+
+
+class TraceBlock:
+    """``with current_case().trace() as trace:``, whose normal end finishes the record."""
+
+    def __init__(self, sink: Sink, *, step_limit: int | None, errors_recorded: bool) -> None:
+        require_settings(step_limit, errors_recorded)
+        self._opened = Opened(step_limit, errors_recorded)
+        self._progress = _Progress(sink, step_limit)
+        self._trace = Trace(self._progress, {})
+
+    def __enter__(self) -> Trace:
+        with self._progress.sink.lock:
+            self._progress.sink.put(self._opened)
+        return self._trace
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        progress = self._progress
+        try:
+            if exc is None and progress.ending is None:
+                self._trace.finish()
+        finally:
+            with progress.sink.lock:
+                progress.over = True
+                if exc is None and progress.ending is not None:
+                    progress.sink.put(progress.ending)

@@ -1,0 +1,1 @@
+"""STAGE run → text: one view settles order, wording and rounding; each format draws it."""

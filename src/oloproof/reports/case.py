@@ -1,0 +1,178 @@
+"""One case, step by step: what the agent did, which step offends which criterion, what was expected and found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import UNSET, Struct
+
+from oloproof.model.case import Attempt, AttemptError
+from oloproof.model.judgment import Judgment, Word
+from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
+from oloproof.reports.figures import NOTHING
+from oloproof.reports.inert import TEXT_LIMIT, inert, inert_json
+from oloproof.reports.lists import reason_text, steps_text
+from oloproof.reports.view import CaseRecord
+from oloproof.reports.words import Fact
+
+NOT_RECORDED = "not recorded"
+
+
+class StepView(Struct, frozen=True, kw_only=True):
+    """A step. ``action`` is its kind and what it concerns; ``offends`` the criteria that it makes fail."""
+
+    number: str
+    agent: str
+    action: str
+    details: tuple[Fact, ...]
+    offends: tuple[str, ...]
+
+
+class JudgmentView(Struct, frozen=True, kw_only=True):
+    """A verdict beside its evidence."""
+
+    criterion: str
+    verdict: Word
+    reason: str
+    steps: str
+    expected: str
+    found: str
+
+
+class CaseView(Struct, frozen=True, kw_only=True):
+    """A case, ready to draw. ``cut`` says that the record stops before the run did, "" where it does not.
+
+    ``trajectory`` says how it ended, or that none was recorded. All texts are inert, as in a ``View``.
+    """
+
+    case: str
+    facts: tuple[Fact, ...]
+    trajectory: str
+    steps: tuple[StepView, ...]
+    cut: str
+    constraints: tuple[str, ...]
+    judgments: tuple[JudgmentView, ...]
+    traceback: tuple[str, ...]
+    log: tuple[str, ...]
+
+
+def case_view(record: CaseRecord) -> CaseView:
+    """Everything known of one attempt at one case."""
+    trajectory = record.attempt.trajectory
+    error = record.attempt.error
+    return CaseView(
+        case=inert(record.case.id),
+        facts=tuple(_facts(record)),
+        trajectory=_ending(trajectory),
+        steps=() if trajectory is None else _steps(trajectory, record.judgments),
+        cut="" if trajectory is None else _cut(trajectory),
+        constraints=() if trajectory is None else tuple(map(_constraint, trajectory.constraints)),
+        judgments=tuple(_judgment(criterion, judgment) for criterion, judgment in record.judgments),
+        traceback=_lines((error.traceback if error else None) or ""),
+        log=_lines(record.attempt.log),
+    )
+
+
+def _facts(record: CaseRecord) -> Iterator[Fact]:
+    case, attempt = record.case, record.attempt
+    yield Fact("run", inert(record.run_id))
+    if attempt.trial != 1:
+        yield Fact("trial", str(attempt.trial))
+    yield Fact("input", inert_json(case.input))
+    yield Fact("expected", inert_json(case.expected))
+    yield Fact("metadata", inert_json(case.metadata))
+    yield Fact("output", _output(attempt))
+    if attempt.error is not None:
+        yield Fact("error", _error(attempt.error))
+
+
+def _output(attempt: Attempt) -> str:
+    return _value(attempt.output) if attempt.output is not UNSET else NOT_RECORDED
+
+
+def _error(error: AttemptError) -> str:
+    return f"{error.kind}: {inert(error.message, TEXT_LIMIT)}"
+
+
+def _value(value: Any) -> str:
+    return NOTHING if value is UNSET else inert_json(value)
+
+
+def _ending(trajectory: Trajectory | None) -> str:
+    if trajectory is None:
+        return "no trajectory was recorded"
+    steps = len(trajectory.steps)
+    return f"{steps} {'step' if steps == 1 else 'steps'}, terminal status {trajectory.terminal_status}"
+
+
+def _cut(trajectory: Trajectory) -> str:
+    if not trajectory.truncated:
+        return ""
+    limit = "" if trajectory.step_limit is None else f" (step limit {trajectory.step_limit})"
+    return f"the record is cut here{limit}: what followed, if anything, is not known"
+
+
+def _steps(trajectory: Trajectory, judgments: tuple[tuple[str, Judgment], ...]) -> tuple[StepView, ...]:
+    offends: dict[int, list[str]] = {}
+    for criterion, judgment in judgments:
+        if judgment.verdict == "fail":
+            for index in judgment.steps:
+                offends.setdefault(index, []).append(inert(criterion))
+    return tuple(
+        StepView(
+            number=str(step.index),
+            agent=NOTHING if step.agent is None else inert(step.agent),
+            action=_action(step),
+            details=tuple(_details(step)),
+            offends=tuple(offends.get(step.index, ())),
+        )
+        for step in trajectory.steps
+    )
+
+
+def _action(step: Step) -> str:
+    parts: list[str] = [step.kind]
+    if step.tool_name is not None:
+        parts.append(inert(step.tool_name))
+    if step.to_agent is not None:
+        parts.append(f"to {inert(step.to_agent)}")
+    if step.inside is not None:
+        parts.append(f"(inside step {step.inside})")
+    if step.turn is not None:
+        parts.append(f"(turn {step.turn})")
+    return " ".join(parts)
+
+
+def _details(step: Step) -> Iterator[Fact]:
+    if step.arguments is not None:
+        yield Fact("arguments", inert_json(step.arguments))
+    elif step.kind == "tool_call":
+        yield Fact("arguments", NOT_RECORDED)
+    if step.result is not UNSET:
+        yield Fact("result", inert_json(step.result))
+    elif step.kind == "tool_result" and not isinstance(step.error, str):
+        yield Fact("result", NOT_RECORDED)
+    if isinstance(step.error, str):
+        yield Fact("error", inert(step.error, TEXT_LIMIT))
+
+
+def _constraint(check: ConstraintCheck) -> str:
+    place = "" if check.step_index is None else f" at step {check.step_index}"
+    detail = "" if not check.detail else f": {inert(check.detail, TEXT_LIMIT)}"
+    return f"{inert(check.name)} {'passed' if check.passed else 'failed'}{place}{detail}"
+
+
+def _judgment(criterion: str, judgment: Judgment) -> JudgmentView:
+    return JudgmentView(
+        criterion=inert(criterion),
+        verdict=judgment.verdict,
+        reason=reason_text(judgment.reason, judgment.detail),
+        steps=steps_text(judgment.steps),
+        expected=_value(judgment.expected),
+        found=_value(judgment.found),
+    )
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(inert(line, TEXT_LIMIT) for line in text.rstrip("\n").split("\n")) if text.strip() else ()

@@ -1,0 +1,238 @@
+"""The JSON documents and the verdict lines: for programs, so unrounded, and complete where a report cuts.
+
+A text keeps every character that it has. Encoded, a document is pure ASCII, so that no terminal, pipe or lone
+surrogate can spoil it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, assert_never
+
+from msgspec import UNSET, to_builtins
+
+from oloproof.model.case import AttemptError, Case
+from oloproof.model.decision import Decision, Gate
+from oloproof.model.judgment import Judgment
+from oloproof.model.run import IntervalChoice, Report, Run
+from oloproof.model.tally import Metric, Quantile, Rate, SliceGroup
+from oloproof.model.trajectory import Trajectory
+from oloproof.reports.figures import Figures, figures
+from oloproof.reports.inert import TEXT_LIMIT, inert
+from oloproof.reports.view import CaseRecord, RunRow, VerdictRow
+
+REPORT_FORMAT = "oloproof.report/v1"
+CASE_FORMAT = "oloproof.case/v1"
+RUNS_FORMAT = "oloproof.runs/v1"
+
+VERDICT_COLUMNS = ("case", "trial", "criterion", "verdict", "reason")
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+_EXACT = 2**53
+
+Document = dict[str, Any]
+
+
+def report_document(report: Report) -> Document:
+    """``oloproof.report/v1``. Bounds are null where there is none: a quantile's, or a slice's below its support."""
+    run = report.run
+    return {
+        "format": REPORT_FORMAT,
+        "run": _run(run, cases=report.measured.cases),
+        "interval": {"method": run.interval.method, "level": run.interval.level},
+        "metrics": [_metric(metric, figures(metric, run.interval)) for metric in report.measured.metrics],
+        "slices": [
+            _slice(group, run.interval, supported=group.support >= report.measured.min_slice_support)
+            for group in report.measured.slices
+        ],
+        "decisions": [_decision(decision) for decision in report.decisions],
+        "gate": _gate(report.gate),
+        "warnings": list(report.warnings),
+    }
+
+
+def case_document(record: CaseRecord) -> Document:
+    """``oloproof.case/v1``. ``output``, ``expected`` and ``found`` are left out where there is no such value."""
+    attempt = record.attempt
+    document: Document = {"format": CASE_FORMAT, "case": _case(record.case)}
+    if attempt.output is not UNSET:
+        document["output"] = attempt.output
+    document["error"] = None if attempt.error is None else _error(attempt.error)
+    document["trajectory"] = None if attempt.trajectory is None else _trajectory(attempt.trajectory)
+    document["judgments"] = [_judgment(criterion, judgment) for criterion, judgment in record.judgments]
+    return document
+
+
+def runs_document(rows: Iterable[RunRow]) -> Document:
+    """``oloproof.runs/v1``, in the order given. ``gate`` is null where no verdict was reached."""
+    return {"format": RUNS_FORMAT, "runs": [_run_line(row) for row in rows]}
+
+
+def encode(document: Mapping[str, Any]) -> str:
+    """A document as text: indented ASCII JSON that ends in a newline."""
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def verdict_lines(rows: Iterable[VerdictRow]) -> Iterator[str]:
+    """NDJSON, a line a verdict."""
+    for row in rows:
+        cells = (row.case, row.trial, row.criterion, row.verdict, row.reason)
+        yield json.dumps(dict(zip(VERDICT_COLUMNS, cells, strict=True))) + "\n"
+
+
+def verdict_csv(rows: Iterable[VerdictRow]) -> Iterator[str]:
+    """CSV with a header, a line a verdict, for a spreadsheet: texts inert, and no cell that starts a formula."""
+    yield _csv_line(VERDICT_COLUMNS)
+    for row in rows:
+        yield _csv_line((_cell(row.case), str(row.trial), _cell(row.criterion), row.verdict, _cell(row.reason or "")))
+
+
+def _csv_line(cells: Iterable[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue()
+
+
+def _cell(text: str) -> str:
+    defused = f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    return inert(defused, TEXT_LIMIT)
+
+
+def _run(run: Run, *, cases: int) -> Document:
+    document: Document = {
+        "id": run.id,
+        "project": run.project,
+        "system": {"name": run.system.name, "version": run.system.version},
+        "status": run.status,
+        "cases": cases,
+    }
+    if run.partial:
+        document["partial"] = run.partial
+    if run.in_process:
+        document["in_process"] = True
+    return document
+
+
+def _run_line(row: RunRow) -> Document:
+    document = _run(row.run, cases=row.run.cases)
+    document["started_at"] = row.run.started_at
+    document["finished_at"] = row.run.finished_at
+    document["gate"] = None if row.gate is None else _gate(row.gate)
+    return document
+
+
+def _gate(gate: Gate) -> Document:
+    document: Document = {"outcome": gate.outcome, "exit_code": gate.exit_code}
+    if gate.why:
+        document["why"] = gate.why
+    return document
+
+
+def _metric(metric: Metric, known: Figures) -> Document:
+    match metric:
+        case Rate(id=name, tally=tally):
+            return {
+                "id": name,
+                "kind": "rate",
+                "passed": tally.passed,
+                "failed": tally.failed,
+                "missing": tally.missing,
+                "excluded": tally.excluded,
+                "estimate": known.estimate,
+                "lower": known.lower,
+                "upper": known.upper,
+            }
+        case Quantile(id=name, unit=unit, distribution=distribution):
+            return {
+                "id": name,
+                "kind": "quantile",
+                "unit": unit,
+                "observed": distribution.observed_count,
+                "missing": distribution.missing_count,
+                "estimate": _whole(known.estimate),
+                "lower": _whole(known.lower),
+                "upper": _whole(known.upper),
+            }
+        case _:
+            assert_never(metric)
+
+
+def _slice(group: SliceGroup, interval: IntervalChoice, *, supported: bool) -> Document:
+    metrics = []
+    for metric in group.metrics:
+        known = figures(metric, interval)
+        metrics.append(_metric(metric, known if supported else Figures(known.estimate, None, None)))
+    return {"slice": group.slice, "value": group.value, "support": group.support, "metrics": metrics}
+
+
+def _decision(decision: Decision) -> Document:
+    document: Document = {
+        "rule": decision.rule,
+        "metric": decision.metric,
+        "kind": decision.kind,
+        "state": decision.state,
+        "reason": decision.reason,
+        "threshold": _whole(decision.threshold) if decision.kind == "observed_count" else decision.threshold,
+        "passed": decision.passed,
+        "failed": decision.failed,
+        "missing": decision.missing,
+        "blocking": decision.blocking,
+    }
+    if decision.kind != "observed_count":
+        document |= {
+            "maximum": decision.maximum,
+            "lower": decision.lower,
+            "upper": decision.upper,
+            "false_pass": decision.false_pass,
+            "false_fail": decision.false_fail,
+        }
+    if decision.approved_by is not None:
+        document["approved_by"] = decision.approved_by
+    return document
+
+
+def _case(case: Case) -> Document:
+    document: Document = {
+        "id": case.id,
+        "input": case.input,
+        "expected": case.expected,
+        "metadata": case.metadata,
+    }
+    if case.cluster is not None:
+        document["cluster"] = case.cluster
+    return document
+
+
+def _error(error: AttemptError) -> Document:
+    return {"kind": error.kind, "message": error.message, "traceback": error.traceback}
+
+
+def _trajectory(trajectory: Trajectory) -> Document:
+    said: Document = {"steps": [], "terminal_status": trajectory.terminal_status, "truncated": trajectory.truncated}
+    said.update(to_builtins(trajectory))
+    return said
+
+
+def _judgment(criterion: str, judgment: Judgment) -> Document:
+    document: Document = {
+        "criterion": criterion,
+        "verdict": judgment.verdict,
+        "reason": judgment.reason,
+        "steps": list(judgment.steps),
+    }
+    if judgment.expected is not UNSET:
+        document["expected"] = judgment.expected
+    if judgment.found is not UNSET:
+        document["found"] = judgment.found
+    if judgment.detail is not None:
+        document["detail"] = judgment.detail
+    return document
+
+
+def _whole(value: float | None) -> float | None:
+    """10 rather than 10.0: steps and calls are counted."""
+    return int(value) if value is not None and float(value).is_integer() and abs(value) <= _EXACT else value

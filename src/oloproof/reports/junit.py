@@ -1,0 +1,107 @@
+"""JUnit XML for the test tab of a CI: one test case a rule, one a judged case and criterion.
+
+A blocking rule and a failing case are a ``<failure>``; what is missing, or undecided without blocking, is ``<skipped>``
+with its reason, so that it is never read as a pass. Written by hand, because a run may have a hundred thousand
+verdicts: only texts that :func:`~oloproof.reports.inert.inert` made legal in XML 1.0 get here, and they are escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import assert_never
+
+from oloproof.reports.inert import TEXT_LIMIT, inert
+from oloproof.reports.lists import case_name, reason_text, steps_text
+from oloproof.reports.view import DecisionRow, VerdictRow, View
+
+
+def junit(view: View, verdict_rows: Iterable[VerdictRow]) -> Iterator[str]:
+    """The document in pieces. ``verdict_rows`` are those of the run that the view shows; the excluded are no test."""
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites{_attributes(name=view.project)}>\n"
+    yield from _gate(view)
+    yield from _cases(view, verdict_rows)
+    yield "</testsuites>\n"
+
+
+def _gate(view: View) -> Iterator[str]:
+    tests = [_rule(row) for row in view.decisions]
+    if view.outcome == "NOT_GATED" or (view.exit_code and not any(row.blocking for row in view.decisions)):
+        tests.append(_verdict(view))
+    if not tests:
+        return
+    text = "".join(tests)
+    failures, skipped = text.count("<failure "), text.count("<skipped ")
+    yield f"<testsuite{_attributes(name='rules', tests=len(tests), failures=failures, errors=0, skipped=skipped)}>\n"
+    yield text
+    yield "</testsuite>\n"
+
+
+def _rule(row: DecisionRow) -> str:
+    approved = f"approved by {row.approved_by}" if row.approved_by else ""
+    body = "\n".join(part for part in (f"{row.metric}: {row.words}", row.achieved, approved) if part)
+    message = f"{row.state}: {row.reason}"
+    name = {"classname": "rule", "name": row.rule}
+    if row.blocking:
+        return _test(name, f"<failure{_attributes(type=row.state, message=message)}>{escape(body)}</failure>")
+    match row.state:
+        case "PASS":
+            return _test(name, f"<system-out>{escape(body)}</system-out>")
+        case "FAIL" | "INSUFFICIENT_EVIDENCE" | "MANUAL_REVIEW":
+            return _test(name, _skipped(f"{message}: {body}"))
+        case _:
+            assert_never(row.state)
+
+
+def _verdict(view: View) -> str:
+    """The run's verdict as a test of its own, where no rule carries it: a run that is not green must not look so."""
+    name = {"classname": "rule", "name": "gate"}
+    if view.exit_code == 0:
+        return _test(name, _skipped(view.gate))
+    advice = escape("\n".join(f"{step.label}: {step.text}" for step in view.next_steps))
+    return _test(name, f"<failure{_attributes(type=view.outcome, message=view.gate)}>{advice}</failure>")
+
+
+def _cases(view: View, rows: Iterable[VerdictRow]) -> Iterator[str]:
+    counts = view.totals
+    yield (
+        "<testsuite"
+        + _attributes(name="cases", tests=counts.n, failures=counts.failed, errors=0, skipped=counts.missing)
+        + ">\n"
+    )
+    for row in rows:
+        name = {"classname": inert(row.criterion), "name": case_name(row)}
+        match row.verdict:
+            case "pass":
+                yield _test(name, "")
+            case "fail":
+                yield _test(name, _failure(row))
+            case "missing":
+                yield _test(name, _skipped(reason_text(row.reason, row.detail)))
+            case "excluded":
+                pass
+            case _:
+                assert_never(row.verdict)
+    yield "</testsuite>\n"
+
+
+def _failure(row: VerdictRow) -> str:
+    message = inert(row.reason or "fail", TEXT_LIMIT)
+    body = inert(row.detail or "", TEXT_LIMIT)
+    if row.steps:
+        body = f"{body}\nsteps {steps_text(row.steps)}".strip()
+    return f"<failure{_attributes(type='fail', message=message)}>{escape(body)}</failure>"
+
+
+def _test(name: dict[str, str], inside: str) -> str:
+    opening = f"<testcase{_attributes(**name)}"
+    return f"{opening}>{inside}</testcase>\n" if inside else f"{opening}/>\n"
+
+
+def _skipped(message: str) -> str:
+    return f"<skipped{_attributes(message=message)}/>"
+
+
+def _attributes(**values: str | int) -> str:
+    return "".join(f' {name}="{escape(str(value))}"' for name, value in values.items())

@@ -1,0 +1,124 @@
+"""The report as a comment on a pull request: the verdict first, slices folded, never longer than a comment may be.
+
+Foreign text goes into code spans, where nothing is markup, mention, reference or link (CommonMark 0.31 §6.1; GitHub
+links mentions and references only outside code). A bar is escaped even there, since a table splits at bars first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from oloproof.reports.figures import NOTHING
+from oloproof.reports.view import DecisionRow, View
+
+LIMIT = 65_000
+"""Bytes of UTF-8. A comment holds 65,536 characters; counting bytes is right however those are counted."""
+
+_ROOM_FOR_TAIL = 1_000
+_SYNTAX = re.compile(r"[\\`*<>|&~]")
+
+
+def render(view: View) -> str:
+    """The whole comment, a newline at its end."""
+    comment = _Comment(view.run_id)
+    comment.paragraph(f"## {view.outcome.replace('_', ' ')} · {_code(view.project)}")
+    comment.paragraph(_code(view.gate))
+    comment.block("what to do", (f"- {step.label}: {_code(step.text)}" for step in view.next_steps))
+    comment.table(
+        "Rules",
+        ("rule", "metric", "state", "why"),
+        ((_code(row.rule), _code(row.metric), _own(row.state), _why(row)) for row in view.decisions),
+    )
+    comment.table(
+        "Criteria",
+        ("metric", "estimate", "interval", "cases"),
+        ((_code(row.id), _own(row.estimate), _own(row.interval), _own(row.counts)) for row in view.metrics),
+    )
+    comment.block("warnings", (f"- {_code(warning)}" for warning in view.warnings), opening="### Warnings\n\n")
+    comment.block("approvals", (f"- {_code(approval)}" for approval in view.approvals), opening="### Approvals\n\n")
+    comment.folded("Run", ("", ""), ((fact.label, _code(fact.text)) for fact in view.facts))
+    comment.folded(
+        "Slices",
+        ("slice", "metric", "estimate", "interval", "cases"),
+        (
+            (_code(row.group), _code(row.id), _own(row.estimate), _own(row.interval), _own(row.counts))
+            for row in view.slices
+        ),
+    )
+    return comment.text()
+
+
+class _Comment:
+    """Blocks of lines, as many as fit; what does not is counted and told at the end."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._parts: list[str] = []
+        self._left = LIMIT - _ROOM_FOR_TAIL
+        self._omitted: list[str] = []
+
+    def text(self) -> str:
+        if self._omitted:
+            omitted, command = "; ".join(self._omitted), _code(f"oloproof inspect {self._run_id}")
+            self._parts.append(f"**Not shown**, because a comment is full: {omitted}. Everything: {command}\n\n")
+        return "".join(self._parts).rstrip("\n") + "\n"
+
+    def paragraph(self, text: str) -> None:
+        self._add(f"{text}\n\n")
+
+    def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        self.block(title.lower(), map(_row, rows), opening=f"### {title}\n\n{_head(columns)}")
+
+    def folded(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        opening = f"<details><summary>{title}</summary>\n\n{_head(columns)}"
+        self.block(title.lower(), map(_row, rows), opening=opening, closing="</details>\n\n")
+
+    def block(self, name: str, lines: Iterable[str], *, opening: str = "", closing: str = "") -> None:
+        """Lines under an opening; nothing at all where there are no lines, or no room for the first."""
+        pending = [f"{line}\n" for line in lines]
+        closing = f"\n{closing}"
+        room = self._left - _size(opening) - _size(closing)
+        shown = 0
+        while shown < len(pending) and _size(pending[shown]) <= room:
+            room -= _size(pending[shown])
+            shown += 1
+        if shown:
+            self._add(opening + "".join(pending[:shown]) + closing)
+        if shown < len(pending):
+            self._omitted.append(f"{len(pending) - shown} of {len(pending)} lines of {name}")
+
+    def _add(self, text: str) -> None:
+        self._parts.append(text)
+        self._left -= _size(text)
+
+
+def _head(columns: Sequence[str]) -> str:
+    return f"{_row(columns)}\n{_row(['---'] * len(columns))}\n"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _why(row: DecisionRow) -> str:
+    approved = f"approved by {_code(row.approved_by)}" if row.approved_by else ""
+    return "; ".join(part for part in (_own(row.words), _own(row.achieved), approved) if part)
+
+
+def _code(text: str) -> str:
+    """Foreign text in a code span whose fence is longer than any run of backticks in it."""
+    fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+    edges = text.strip(" ") != "" and (text.startswith(("`", " ")) or text.endswith(("`", " ")))
+    padding = " " if edges else ""  # one space at each end is stripped, but not from a span of spaces alone
+    escaped = text.replace("|", r"\|")
+    return f"{fence}{padding}{escaped}{padding}{fence}" if text else NOTHING
+
+
+def _own(text: str) -> str:
+    """The project's own wording, with what Markdown would read as syntax escaped."""
+    return _SYNTAX.sub(r"\\\g<0>", text)
+
+
+def _size(text: str) -> int:
+    return len(text.encode())

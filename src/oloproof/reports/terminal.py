@@ -1,0 +1,223 @@
+"""The report on a terminal, and the tables of ``inspect`` and ``runs``. The only place that knows rich.
+
+Texts reach rich as ``Text``, never as markup. A table whose words do not fit the width is drawn as a stack of records
+instead, so that a narrow terminal folds lines and loses none. What the encoding cannot show is drawn in ASCII.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from oloproof.reports.case import CaseView, StepView
+from oloproof.reports.view import DecisionRow, Table, View
+from oloproof.reports.words import Fact
+
+_NARROWEST = 20
+_LONGEST_WORD = 32
+_READABLE = 14
+_STYLES = {
+    "PASS": "green",
+    "FAIL": "bold red",
+    "INSUFFICIENT_EVIDENCE": "yellow",
+    "MANUAL_REVIEW": "magenta",
+    "pass": "green",
+    "fail": "bold red",
+    "missing": "yellow",
+    "excluded": "dim",
+    "ALLOW": "bold green",
+    "BLOCK": "bold red",
+    "NOT_GATED": "bold yellow",
+    "NOT GATED": "bold yellow",
+}
+_ASCII = str.maketrans({"·": "-", "–": "-", "…": "...", "≥": ">=", "≤": "<=", "✗": "x", "✂": "--"})
+
+
+def render(view: View, *, width: int, color: bool, encoding: str = "utf-8") -> str:
+    """A report: what ran, the figures, the slices, the rules, and last, where the eye rests, the verdict."""
+    page = _Page(width=width, color=color, encoding=encoding)
+    page.facts(view.facts)
+    page.table(
+        "criteria",
+        ("metric", "estimate", "interval", "cases"),
+        [(row.id, row.estimate, row.interval, row.counts) for row in view.metrics],
+    )
+    page.table(
+        "slices",
+        ("slice", "metric", "estimate", "interval", "cases"),
+        [(row.group, row.id, row.estimate, row.interval, row.counts) for row in view.slices],
+    )
+    page.table(
+        "rules",
+        ("rule", "metric", "state", "reason"),
+        [(row.rule, row.metric, row.state, row.reason) for row in view.decisions],
+    )
+    _decision_words(page, view.decisions)
+    page.section("approvals", view.approvals)
+    page.section("warnings", view.warnings, style="yellow")
+    page.blank()
+    page.line(view.gate, style=_STYLES[view.outcome])
+    page.lines((f"{step.label}: {step.text}" for step in view.next_steps), indent=2)
+    return page.text()
+
+
+def render_table(table: Table, *, width: int, color: bool, encoding: str = "utf-8") -> str:
+    """A list: runs, verdicts, failing cases."""
+    page = _Page(width=width, color=color, encoding=encoding)
+    if table.rows:
+        page.table(table.title, table.columns, table.rows)
+    else:
+        page.line(f"{table.title}: none")
+    return page.text()
+
+
+def render_case(case: CaseView, *, width: int, color: bool, encoding: str = "utf-8") -> str:
+    """A case: what was asked, each step with the criteria that it offends, the judgments, the log."""
+    page = _Page(width=width, color=color, encoding=encoding)
+    page.line(f"case {case.case}", style="bold")
+    page.facts(case.facts)
+    page.section("trajectory", (case.trajectory,))
+    for step in case.steps:
+        _step(page, step)
+    if case.cut:
+        page.line(f"✂ {case.cut}", style="yellow")
+    page.section("constraints", case.constraints)
+    page.table(
+        "judgments",
+        ("criterion", "verdict", "reason", "steps", "expected", "found"),
+        [(row.criterion, row.verdict, row.reason, row.steps, row.expected, row.found) for row in case.judgments],
+    )
+    page.section("traceback", case.traceback)
+    page.section("log", case.log)
+    return page.text()
+
+
+def _step(page: _Page, step: StepView) -> None:
+    agent = "" if step.agent == "–" else f"{step.agent}: "
+    marks = f"  ✗ {', '.join(step.offends)}" if step.offends else ""
+    page.line(f"{step.number:>4}  {agent}{step.action}{marks}", style="bold red" if step.offends else "")
+    for detail in step.details:
+        page.line(f"{detail.label}: {detail.text}", style="dim", indent=6)
+
+
+def _decision_words(page: _Page, decisions: Iterable[DecisionRow]) -> None:
+    for row in decisions:
+        approved = f" · approved by {row.approved_by}" if row.approved_by else ""
+        page.line(f"{row.rule}: {row.words}{approved}", indent=2)
+        if row.achieved:
+            page.line(row.achieved, indent=4, style="dim")
+
+
+def _widths(columns: Sequence[Sequence[str]], *, room: int) -> list[int] | None:
+    """A width for each column of cells, by max-min fairness; None where it would fold cells past reading.
+
+    Every column gets its longest word (a very long one may be broken) and a readable minimum of what it wants, then
+    those that want least are served first.
+    """
+    wanted = [max(map(cell_len, cells)) for cells in columns]
+    words = [max(cell_len(word) for cell in cells for word in cell.split(" ")) for cells in columns]
+    widths = [max(min(word, _LONGEST_WORD), min(want, _READABLE)) for word, want in zip(words, wanted, strict=True)]
+    spare = room - sum(widths)
+    if spare < 0:
+        return None
+    order = sorted(range(len(columns)), key=lambda column: wanted[column] - widths[column])
+    for served, column in enumerate(order):
+        given = min(wanted[column] - widths[column], spare // (len(order) - served))
+        widths[column] += given
+        spare -= given
+    return widths
+
+
+class _Paper(io.StringIO):
+    """A StringIO that tells rich in which encoding its text will be written."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._encoding
+
+
+class _Page:
+    """What is drawn so far."""
+
+    def __init__(self, *, width: int, color: bool, encoding: str) -> None:
+        self._encoding = encoding
+        self._paper = _Paper(encoding)
+        self._console = Console(
+            file=self._paper,
+            width=max(width, _NARROWEST),
+            color_system="standard" if color else None,
+            force_terminal=color,
+            no_color=not color,
+            legacy_windows=False,
+            markup=False,
+            emoji=False,
+            highlight=False,
+            _environ={},
+        )
+
+    def text(self) -> str:
+        return "".join(f"{line.rstrip()}\n" for line in self._paper.getvalue().splitlines())
+
+    def blank(self) -> None:
+        self._console.print()
+
+    def line(self, text: str, *, style: str = "", indent: int = 0) -> None:
+        self._console.print(Padding(self._drawn(text, style), (0, 0, 0, indent), expand=False))
+
+    def lines(self, texts: Iterable[str], *, style: str = "", indent: int = 0) -> None:
+        for text in texts:
+            self.line(text, style=style, indent=indent)
+
+    def section(self, title: str, texts: Sequence[str], *, style: str = "") -> None:
+        if texts:
+            self.blank()
+            self.line(title, style="bold")
+            self.lines(texts, style=style, indent=2)
+
+    def facts(self, facts: Sequence[Fact]) -> None:
+        wide = max((len(fact.label) for fact in facts), default=0)
+        self.lines(f"{fact.label:<{wide}}  {fact.text}" for fact in facts)
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A boxed table, or a stack of records where the longest words do not fit side by side."""
+        if not rows:
+            return
+        self.blank()
+        self.line(title, style="bold")
+        drawn = [[self._drawn(cell, _STYLES.get(cell, "")) for cell in row] for row in rows]
+        cells = zip(columns, *([text.plain for text in row] for row in drawn), strict=True)
+        widths = _widths(list(cells), room=self._console.width - 3 * len(columns) - 1)
+        if widths is None:
+            self._stack(columns, drawn)
+            return
+        table = RichTable(box=box.SQUARE, header_style="dim")
+        for column, width in zip(columns, widths, strict=True):
+            table.add_column(Text(column), width=width, overflow="fold")
+        for row in drawn:
+            table.add_row(*row)
+        self._console.print(table)
+
+    def _stack(self, columns: Sequence[str], rows: Sequence[Sequence[Text]]) -> None:
+        wide = max(map(len, columns[1:]), default=0)
+        for row in rows:
+            self.line(row[0].plain, style="bold")
+            for column, cell in zip(columns[1:], row[1:], strict=True):
+                self.line(f"{column:<{wide}}  {cell.plain}", style=str(cell.style), indent=2)
+
+    def _drawn(self, text: str, style: str = "") -> Text:
+        try:
+            text.encode(self._encoding)
+        except UnicodeEncodeError:
+            text = text.translate(_ASCII).encode(self._encoding, "backslashreplace").decode(self._encoding)
+        return Text(text, style=style, overflow="fold")

@@ -1,0 +1,45 @@
+"""Runs the system under test, and the user's evaluators, in workers: this process never imports user code.
+
+A worker imports this package too, to get at its own part, and must start fast: so what drives workers is imported only
+by the functions that do.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from oloproof.model.project import CallableSystem, Project
+from oloproof.runner.ports import LoadedSystem, Progress, UserJudge
+from oloproof.runner.protocol import Declared
+
+__all__ = ["Declared", "LoadedSystem", "Progress", "UserJudge", "evaluation_worker", "load"]
+
+
+def load(project: Project, *, in_process: bool = False) -> AbstractContextManager[LoadedSystem]:
+    """The project's callable system, loaded for the length of a ``with`` block.
+
+    ``in_process`` runs it in this process, for debuggers.
+
+    Errors, on entering the block: UsageError when the name of the system is wrong, BrokenError when what it names
+    fails to load. ValueError when the project's system is no callable.
+    """
+    kind = project.system.kind
+    if not isinstance(kind, CallableSystem):
+        raise ValueError("a recorded system is not run")
+    if in_process:
+        from oloproof.runner.inprocess import local_system
+
+        return local_system(kind, project.config)
+    from oloproof.runner.system import WorkerSystem
+
+    return WorkerSystem(kind, project.config).started()
+
+
+def evaluation_worker(project: Project) -> AbstractContextManager[UserJudge]:
+    """The project's user evaluators, loaded in a worker of their own for the length of a ``with`` block.
+
+    Errors, on entering the block: UsageError when a name is wrong, BrokenError when what it names fails to load.
+    """
+    from oloproof.runner.evaluation import WorkerJudge
+
+    return WorkerJudge(project).started()

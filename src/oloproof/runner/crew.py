@@ -1,0 +1,134 @@
+"""Who does what until when, inside a worker: orders wait, jobs run in slots, and the late ones are given up.
+
+The crew decides; lanes (threads, or an event loop) do the work and come back to it for more. Whether a job's result or
+its deadline comes first is settled under one lock, so that each order is answered exactly once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
+from threading import Lock
+from time import monotonic
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from oloproof.runner.protocol import JudgeCase, RunCase, Slot
+
+
+class Job(Protocol):
+    """An order being carried out. Nothing in it raises."""
+
+    n: int
+
+    def run(self) -> Any: ...
+
+    async def run_async(self) -> Any: ...
+
+    def give_up(self) -> Any: ...
+
+    def line(self, result: Any) -> bytes: ...
+
+
+class Lane(Protocol):
+    """Where jobs run."""
+
+    def wake(self, orders: int) -> None:
+        """``orders`` more orders, or as many more slots for those that wait, are there."""
+
+    def abandon(self, job: Job) -> None:
+        """Nobody waits for ``job`` any more. Called under the crew's lock: the job has not come back."""
+
+    def recover(self, now: float) -> float | None:
+        """Replace what a job given up still blocks; when to look again, None when all is well."""
+
+
+class _Running(Struct, frozen=True):
+    job: Job
+    deadline: float
+    slot: Slot
+
+
+class Crew:
+    """The jobs of one worker. ``begin`` makes a job of an order; ``report`` sends a line to the parent."""
+
+    def __init__(
+        self,
+        begin: Callable[[Any, Slot], Job],
+        report: Callable[[bytes], None],
+        *,
+        slots: Iterable[Slot],
+        timeout_s: float,
+    ) -> None:
+        self._begin = begin
+        self._report = report
+        self._timeout_s = timeout_s
+        self._free = list(slots)
+        self._pending: deque[RunCase | JudgeCase] = deque()
+        self._running: dict[int, _Running] = {}
+        self._lock = Lock()
+        self._pid = os.getpid()
+        self.limit = len(self._free)
+
+    def submit(self, orders: list[RunCase | JudgeCase], lane: Lane) -> None:
+        """Take orders on; a lane comes for them."""
+        with self._lock:
+            self._pending.extend(orders)
+        lane.wake(len(orders))
+
+    def drop(self) -> tuple[int, ...]:
+        """Forget the orders that no lane has come for; their numbers."""
+        with self._lock:
+            numbers = tuple(order.n for order in self._pending)
+            self._pending.clear()
+        return numbers
+
+    def take(self) -> Job | None:
+        """The next job, None when none is waiting or as many run as may."""
+        with self._lock:
+            if not self._pending or not self._free:
+                return None
+            order, slot, now = self._pending.popleft(), self._free.pop(), monotonic()
+            slot.begin(order.n, now)
+            job = self._begin(order, slot)
+            self._running[job.n] = _Running(job, now + self._timeout_s, slot)
+            return job
+
+    def settle(self, job: Job, result: Any) -> bool:
+        """Report a job's result; False when it came too late and counts no more."""
+        if os.getpid() != self._pid:  # user code forked, and its child came back out of the user's function
+            os._exit(0)
+        with self._lock:
+            running = self._running.pop(job.n, None)
+        if running is None:
+            return False
+        self._close(running, result)
+        return True
+
+    def expire(self, lane: Lane) -> float | None:
+        """Give up what is late. The seconds until that may be necessary again, None when nothing is going on."""
+        now = monotonic()
+        with self._lock:
+            late = [running for running in self._running.values() if running.deadline <= now]
+            for running in late:
+                del self._running[running.job.n]
+                lane.abandon(running.job)
+        for running in late:
+            self._close(running, running.job.give_up())
+        lane.wake(len(late))
+        look_again = lane.recover(now)
+        with self._lock:
+            moments = [running.deadline for running in self._running.values()]
+            if self._pending:
+                moments.append(now + self._timeout_s)
+        if look_again is not None:
+            moments.append(look_again)
+        return max(0.0, min(moments) - now) if moments else None
+
+    def _close(self, running: _Running, result: Any) -> None:
+        # The slot is freed only after the report: until then it is what the parent would find if this process ended.
+        self._report(running.job.line(result))
+        with self._lock:
+            self._free.append(running.slot)

@@ -1,0 +1,87 @@
+"""The user's evaluators in a worker of their own, apart from the system.
+
+So the system can neither see what is expected of it nor tamper with the functions that judge it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import assert_never
+
+from oloproof.model.case import Attempt, Case
+from oloproof.model.judgment import Judgment, missing
+from oloproof.model.project import CallableSystem, Project, RecordedSystem
+from oloproof.runner.protocol import JudgeCase, Judged, LoadEvaluators, Ran
+from oloproof.runner.supervisor import AHEAD, Loss, Supervisor
+
+Pair = tuple[Case, Attempt]
+Judgments = Mapping[str, Judgment]
+
+RECORDED_TIMEOUT_S = 60.0
+"""How long the evaluators may take over one attempt where the project sets no time-out for the system."""
+
+
+class WorkerJudge:
+    """The evaluators in a worker process.
+
+    Attempts of a running system are judged as many at a time as it makes, none ahead of that, so that no verdict waits
+    for a case that is slow; recorded ones are there at once, and sent ahead.
+    """
+
+    def __init__(self, project: Project) -> None:
+        functions = tuple((spec.criterion, spec.target) for spec in project.user_evaluators)
+        match project.system.kind:
+            case CallableSystem(concurrency=concurrency, timeout_s=timeout_s):
+                ahead = 0
+            case RecordedSystem():
+                concurrency, timeout_s, ahead = 1, RECORDED_TIMEOUT_S, AHEAD
+            case _ as never:
+                assert_never(never)
+        self._supervisor: Supervisor[Pair, Judgments] = Supervisor(
+            LoadEvaluators(functions, project.directory, timeout_s),
+            _Verdicts(tuple(criterion for criterion, _ in functions)),
+            config=project.config,
+            concurrency=concurrency,
+            ahead=ahead,
+        )
+
+    @property
+    def log(self) -> str:
+        return self._supervisor.log.text()
+
+    def judge(self, pairs: Iterable[Pair]) -> Iterator[Judgments]:
+        return self._supervisor.run(pairs)
+
+    @contextmanager
+    def started(self) -> Iterator[WorkerJudge]:
+        """The evaluators once they are loaded, until the block ends."""
+        try:
+            self._supervisor.start()
+            yield self
+        except BaseException:
+            self._supervisor.kill()
+            raise
+        self._supervisor.close()
+
+
+class _Verdicts:
+    """The desk of the evaluators: a pair becomes judgments, whatever its end."""
+
+    def __init__(self, criteria: tuple[str, ...]) -> None:
+        self._criteria = criteria
+
+    def order(self, n: int, job: Pair) -> JudgeCase:
+        return JudgeCase(n, *job)
+
+    def answered(self, job: Pair, word: Ran | Judged) -> Judgments:
+        return word.judgments if isinstance(word, Judged) else self._all("the worker answered what was not asked")
+
+    def lost(self, job: Pair, loss: Loss) -> Judgments:
+        return self._all(loss.message)
+
+    def not_run(self, job: Pair) -> Judgments:
+        return self._all("the run was stopped")
+
+    def _all(self, detail: str) -> Judgments:
+        return dict.fromkeys(self._criteria, missing("evaluator_error", detail=detail))

@@ -1,0 +1,84 @@
+"""The system in this very process, one case after the other on the main thread: for debuggers.
+
+Prints go where they always go and nothing is timed out, so that one can stop at a breakpoint for as long as one likes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import Context
+
+from oloproof.errors import BrokenError, Problem, UsageError
+from oloproof.model.case import Attempt, Case
+from oloproof.model.project import CallableSystem
+from oloproof.record.journal import Event
+from oloproof.record.marks import system_mark
+from oloproof.runner.attempts import CaseJob
+from oloproof.runner.loading import Loaded, LoadError, load_function, require_one_argument
+from oloproof.runner.ports import Progress
+from oloproof.runner.protocol import Declared, Ran, decode_word
+from oloproof.runner.system import attempt_of, not_run, order_of
+
+
+class LocalSystem:
+    """A system in this process."""
+
+    def __init__(self, kind: CallableSystem, system: Loaded) -> None:
+        mark = system_mark(system.function)
+        self.identity = Declared()
+        if mark is not None:
+            self.identity = Declared(name=mark.name, version=mark.version, records=mark.records)
+        self.log = ""
+        self._timeout_s = kind.timeout_s
+        self._system = system
+        self._stopping = False
+
+    def run(self, cases: Iterable[Case], *, trials: int = 1, progress: Progress | None = None) -> Iterator[Attempt]:
+        for case in cases:
+            for trial in range(1, trials + 1):
+                attempt = not_run(case, trial) if self._stopping else self._attempt(case, trial)
+                if progress is not None:
+                    progress(attempt)
+                yield attempt
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    def _attempt(self, case: Case, trial: int) -> Attempt:
+        job = CaseJob(order_of(0, case, trial), self._system, timeout_s=self._timeout_s, sink=_nowhere)
+        if self._system.is_async:
+            import asyncio
+
+            ran = Context().run(asyncio.run, job.run_async())
+        else:
+            ran = Context().run(job.run)
+        # The same way over JSON as from a worker, so that what is judged is the same.
+        answer = decode_word(job.line(ran))
+        return attempt_of(case, trial, answer if isinstance(answer, Ran) else ran)
+
+
+@contextmanager
+def local_system(kind: CallableSystem, config: str) -> Iterator[LocalSystem]:
+    """The system loaded into this process, with its directory first on the path until the block ends.
+
+    Errors: UsageError when the name is wrong, BrokenError when what it names fails to load.
+    """
+    sys.path.insert(0, kind.directory)
+    try:
+        try:
+            system = load_function(kind.target, kind.directory)
+            require_one_argument(system, kind.target)
+        except LoadError as exc:
+            if exc.usage:
+                raise UsageError(Problem(config, 0, 0, exc.code, exc.message, exc.hint)) from None
+            raise BrokenError(exc.message, code=exc.code, hint=exc.hint) from None
+        yield LocalSystem(kind, system)
+    finally:
+        if kind.directory in sys.path:
+            sys.path.remove(kind.directory)
+
+
+def _nowhere(event: Event) -> None:
+    """There is nobody who would outlive this process."""

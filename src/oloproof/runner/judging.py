@@ -1,0 +1,160 @@
+"""The user's evaluators, called one after the other on one attempt; whatever they do becomes a judgment."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from msgspec import UNSET
+
+from oloproof.model.case import Attempt, Case
+from oloproof.model.judgment import PASS, Judgment, missing
+from oloproof.model.values import snapshot
+from oloproof.record.marks import Verdict, evaluator_mark
+from oloproof.record.steps import printable
+from oloproof.runner.loading import LoadError, load_function, parameters_of
+from oloproof.runner.protocol import JudgeCase, Judged, encode, encoded
+from oloproof.runner.tracebacks import cut, message_of, users_traceback
+
+_GIVEN = ("case", "output", "trajectory", "expected")
+
+
+class UserFunction:
+    """One evaluator function under the criterion that it judges.
+
+    It takes, by name, any of ``case``, ``output``, ``trajectory`` and ``expected``.
+
+    Errors: LoadError when it cannot be loaded or called so.
+    """
+
+    def __init__(self, criterion: str, target: str, directory: str) -> None:
+        loaded = load_function(target, directory)
+        self.criterion = criterion
+        self._function = loaded.function
+        self._names = _names_given(parameters_of(loaded) or [], target)
+        if loaded.is_async:
+            raise LoadError(f"{target} is async; an evaluator is a plain function", code="OLO403", usage=True)
+        mark = evaluator_mark(loaded.function)
+        if mark is not None and mark.criterion is not None and mark.criterion != criterion:
+            raise LoadError(
+                f"the criterion of {target} is {criterion!r} here and {mark.criterion!r} in the decorator",
+                code="OLO407",
+                usage=True,
+                hint=f"write `criterion: {mark.criterion}`, or leave it out of the decorator",
+            )
+
+    def judge(self, case: Case, attempt: Attempt) -> Judgment:
+        """The verdict, total. A record that cannot settle what the function asks about is missing, unasked."""
+        unsettled = self._unsettled(attempt)
+        if unsettled is not None:
+            return unsettled
+        given = {
+            "case": case,
+            "output": attempt.output,
+            "trajectory": attempt.trajectory,
+            "expected": case.expected,
+        }
+        try:
+            return _judgment(self._function(**{name: given[name] for name in self._names}))
+        except BaseException as exc:
+            told = users_traceback(exc)
+            return _broken(message_of(exc) if told is None else f"{message_of(exc)}\n{told}")
+
+    def _unsettled(self, attempt: Attempt) -> Judgment | None:
+        """Why the function is not asked: what it reads is not there, or is a part of what there would have been."""
+        error, trajectory = attempt.error, attempt.trajectory
+        if "output" in self._names and attempt.output is UNSET:
+            return missing("output_not_recorded" if error is None else error.kind)
+        if "trajectory" in self._names and (trajectory is None or trajectory.truncated):
+            if error is not None:
+                return missing(error.kind)
+            return missing("no_trajectory" if trajectory is None else "truncated_trajectory")
+        return None
+
+
+class JudgingJob:
+    """One attempt before all the user's evaluators."""
+
+    def __init__(self, order: JudgeCase, functions: tuple[UserFunction, ...], *, timeout_s: float) -> None:
+        self.n = order.n
+        self._order = order
+        self._functions = functions
+        self._timeout_s = timeout_s
+        self._judgments: dict[str, Judgment] = {}
+
+    def run(self) -> Judged:
+        for function in self._functions:
+            self._judgments[function.criterion] = function.judge(self._order.case, self._order.attempt)
+        return Judged(self.n, self._judgments)
+
+    async def run_async(self) -> Judged:
+        return self.run()
+
+    def give_up(self) -> Judged:
+        """What was judged in time; the others are missing."""
+        late = _broken(f"no verdict within {self._timeout_s:g} s")
+        return Judged(self.n, {f.criterion: self._judgments.get(f.criterion, late) for f in self._functions})
+
+    def line(self, result: Judged) -> bytes:
+        """The verdicts as they are sent, without what cannot be."""
+        line = encoded(result)
+        if isinstance(line, bytes):
+            return line
+        broken = _broken(f"the verdicts cannot be sent: {line}")
+        return encode(Judged(self.n, {f.criterion: broken for f in self._functions}))
+
+
+def _names_given(parameters: list[inspect.Parameter], target: str) -> tuple[str, ...]:
+    """Which of the four things the function takes."""
+    names = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.name in _GIVEN and parameter.kind is not parameter.POSITIONAL_ONLY:
+            names.append(parameter.name)
+        elif parameter.default is parameter.empty:
+            raise LoadError(
+                f"{target} takes {parameter.name!r}, which an evaluator is not given",
+                code="OLO403",
+                usage=True,
+                hint=f"an evaluator takes any of {', '.join(_GIVEN)}, by these names",
+            )
+    return tuple(names)
+
+
+def _judgment(returned: Any) -> Judgment:
+    if returned is True:
+        return PASS
+    if returned is False:
+        return Judgment("fail")
+    if not isinstance(returned, Verdict):
+        if inspect.iscoroutine(returned):
+            returned.close()
+        return _broken(f"an evaluator returns a bool or a Verdict, not a {type(returned).__name__}")
+    wrong = _wrong_in(returned)
+    if wrong is not None:
+        return _broken(f"Verdict.{wrong}")
+    reason = None if returned.reason is None else printable(returned.reason)
+    return Judgment(
+        "pass" if returned.passed else "fail",
+        reason=None if returned.passed else reason,
+        steps=tuple(returned.steps),
+        expected=returned.expected if returned.expected is UNSET else snapshot(returned.expected),
+        found=returned.found if returned.found is UNSET else snapshot(returned.found),
+        detail=reason if returned.passed else None,
+    )
+
+
+def _wrong_in(verdict: Verdict) -> str | None:
+    if type(verdict.passed) is not bool:
+        return f"passed is a {type(verdict.passed).__name__}, not exactly a bool"
+    if verdict.reason is not None and not isinstance(verdict.reason, str):
+        return f"reason is a {type(verdict.reason).__name__}, not text"
+    steps = verdict.steps
+    if not isinstance(steps, tuple | list) or any(type(step) is not int for step in steps):
+        return "steps are not step indexes"
+    return None
+
+
+def _broken(detail: str) -> Judgment:
+    return missing("evaluator_error", detail=cut(detail))

@@ -1,0 +1,128 @@
+"""Attempts that were recorded earlier: files of recordings, joined to the dataset by case id.
+
+Nothing is run. A case without a recording is an attempt without a trajectory, so that it stays in the denominator; a
+recording without a case, and a second one for a case and trial, are refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from oloproof.errors import Problem, UsageError
+from oloproof.importers import recordings
+from oloproof.model.case import Attempt, AttemptError, Case, Recording, to_attempt, to_case
+from oloproof.model.project import Project, RecordedSystem
+from oloproof.project import check_cases
+from oloproof.store import SourceRef, file_digest
+
+MOST_PROBLEMS = 50
+
+
+class Attempted(NamedTuple):
+    """An attempt at a case, and where it lies when a file has it already."""
+
+    case: Case
+    attempt: Attempt
+    source: SourceRef | None = None
+
+
+class Recordings:
+    """The recorded system of a project. Files are hashed when this is built, and read when attempts are asked for."""
+
+    def __init__(self, project: Project, system: RecordedSystem, cases: Sequence[Case] | None) -> None:
+        """``cases`` None: the recordings are their own dataset. Raises UsageError for a file that cannot be read."""
+        self.source = f"recorded {' '.join(system.patterns)}"
+        self._project = project
+        self._own_dataset = cases is None
+        self._cases = {case.id: case for case in cases or ()}
+        self._files = [(file, _reference(file, project.directory), _digest(file)) for file in system.files]
+        self._stopped = False
+
+    @property
+    def digest(self) -> str:
+        """Identifies the content of all the files together."""
+        return hashlib.sha256("".join(digest for _, _, digest in self._files).encode()).hexdigest()
+
+    def stop(self) -> None:
+        """Read no further; the cases that were not reached are not run."""
+        self._stopped = True
+
+    def attempts(self) -> Iterator[Attempted]:
+        """Every recording, in the order of the files, then the cases for which there is none.
+
+        After the first problem nothing more is yielded; the rest is still checked, and a UsageError tells all.
+        """
+        seen: dict[tuple[str, int], tuple[str, int]] = {}
+        problems: list[Problem] = []
+        keys: dict[str, tuple[str, Case]] = {}
+        for place, recording, source in self._read():
+            case = to_case(recording) if self._own_dataset else self._cases.get(recording.case)
+            problems += self._problems(place, recording, case, seen)
+            if len(problems) >= MOST_PROBLEMS:
+                break
+            if self._own_dataset and case is not None and not case.expected.keys() <= keys.keys():
+                keys |= {key: (place[0], replace(case, line=place[1])) for key in case.expected if key not in keys}
+            if case is not None and not problems:
+                yield Attempted(case, to_attempt(recording), source)
+        if problems:
+            raise UsageError(problems[:MOST_PROBLEMS])
+        for file, case in keys.values():
+            # One case a key is enough to find an `expected` key that nothing reads and that is nearly one that is read.
+            check_cases([case], self._project, file=file)
+        not_run = AttemptError(kind="not_run", message="the run was stopped") if self._stopped else None
+        recorded = {case_id for case_id, _ in seen}
+        for case in self._cases.values():
+            if case.id not in recorded:
+                yield Attempted(case, Attempt(case_id=case.id, error=not_run))
+
+    def _read(self) -> Iterator[tuple[tuple[str, int], Recording, SourceRef]]:
+        for file, reference, digest in self._files:
+            with open(file, "rb") as lines:
+                for line, recording in recordings.decode(lines, file=file):
+                    if self._stopped:
+                        return
+                    yield (file, line.number), recording, SourceRef(reference, digest, line.offset, line.length)
+
+    def _problems(
+        self,
+        place: tuple[str, int],
+        recording: Recording,
+        case: Case | None,
+        seen: dict[tuple[str, int], tuple[str, int]],
+    ) -> list[Problem]:
+        """What is wrong with a recording beside the others. ``seen`` says where each case and trial was recorded."""
+        file, line = place
+        first = seen.setdefault((recording.case, recording.trial), place)
+        if first is not place:
+            what = f"case {recording.case!r}, trial {recording.trial}, was recorded already at {first[0]}:{first[1]}"
+            return [Problem(file, line, 0, "OLO310", what, "number the trials of a case 1, 2, 3 …")]
+        if case is None:
+            what = f"a recording of {recording.case!r}, and the dataset has no such case"
+            return [Problem(file, line, 0, "OLO311", what, "record the dataset's cases under their own ids")]
+        if not self._own_dataset:
+            return []
+        return [
+            Problem(file, line, 0, "OLO312", f"case {case.id!r}: {wrong}")
+            for evaluator in self._project.evaluators
+            if (wrong := evaluator.case_problem(case)) is not None
+        ]
+
+
+def _digest(file: str) -> str:
+    try:
+        return file_digest(Path(file))
+    except OSError as error:
+        raise UsageError(Problem(file, 0, 0, "OLO313", f"cannot be read: {error.strerror or error}")) from error
+
+
+def _reference(file: str, directory: str) -> str:
+    """The file's path as the store keeps it: relative inside the project, so that a project may move; else absolute."""
+    path = os.path.abspath(file)
+    inside = os.path.relpath(path, os.path.abspath(directory))
+    return path if inside.startswith("..") else inside

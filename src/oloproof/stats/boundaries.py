@@ -1,0 +1,64 @@
+"""Where a rule on an interval turns, in whole cases, and how often it errs there.
+
+A rule that wants at least ``threshold`` passes when the lower bound reaches it and fails when the upper bound is below
+it. Bounds grow with the number of passes, so for a given n the rule is two integers; and the probability that a system
+which passes exactly at the threshold is called PASS or FAIL is a binomial tail. Nominally each is (1 − level) / 2. The
+Wilson interval misses that near the ends (Cai 2005): in a small suite a FAIL at a high threshold, or a PASS at a low
+one, can be wrong several times as often. That is why the achieved error is worth printing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from fractions import Fraction
+from typing import NamedTuple
+
+from oloproof.stats import binomial
+from oloproof.stats.proportion import Method, interval
+
+
+class Boundaries(NamedTuple):
+    """PASS from ``pass_from`` passes on, FAIL up to ``fail_to``, undecided between; None where no count decides so.
+
+    With missing cases compare ``passed`` with the first and ``passed + missing`` with the second. ``false_pass`` is
+    the largest probability that a system *below* the threshold is called PASS, ``false_fail`` that one *at or above* it
+    is called FAIL (both are attained at the threshold).
+    """
+
+    pass_from: int | None
+    fail_to: int | None
+    false_pass: float
+    false_fail: float
+
+
+def boundaries(n: int, threshold: Fraction, *, method: Method = "wilson", level: float = 0.95) -> Boundaries:
+    """The boundaries of "the pass rate is at least ``threshold``" over n cases.
+
+    A rule that wants *at most* t is the same rule about failures: ask for ``1 − t`` and count failures instead of
+    passes. Nothing is decided where n is 0. Raises ValueError unless 0 ≤ threshold ≤ 1 and 0 < level < 1.
+    """
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"a threshold for a rate lies between 0 and 1, it cannot be {threshold}")
+    if n == 0:
+        return Boundaries(None, None, 0.0, 0.0)
+
+    # Compared as doubles: where a bound equals the threshold in exact arithmetic (one failure of one case under the
+    # exact method, 0.975), the binary tail of the double must not decide.
+    bar = float(threshold)
+
+    def lower_reaches(k: int) -> bool:
+        return interval(k, n - k, 0, method=method, level=level)[0] >= bar
+
+    def upper_reaches(k: int) -> bool:
+        return interval(k, n - k, 0, method=method, level=level)[1] >= bar
+
+    counts = range(n + 1)
+    pass_from = bisect_left(counts, True, key=lower_reaches)
+    undecided_from = bisect_left(counts, True, key=upper_reaches)
+    return Boundaries(
+        pass_from=pass_from if pass_from <= n else None,
+        fail_to=undecided_from - 1 if undecided_from > 0 else None,
+        # No system is below a threshold of 0.
+        false_pass=binomial.sf(pass_from - 1, n=n, p=threshold) if threshold > 0 else 0.0,
+        false_fail=binomial.cdf(undecided_from - 1, n=n, p=threshold),
+    )

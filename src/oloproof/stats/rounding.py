@@ -1,0 +1,57 @@
+"""Shares as percentages to print, rounded so that no figure claims more than is known.
+
+Bounds round outward, away from each other; the interval that is printed contains the one that was computed. Estimates
+round to the nearest, but 0 and 100 are kept for what is exactly so. Nothing is ever decided on these.
+
+A bound is a double, and one that should be 0.8 may arrive as 0.7999999999999999 or 0.8000000000000002. Rounded outward
+as they stand, they would print as 79.9 and 80.1. Bounds are accurate to about 1e-14, so they are first rounded to the
+nearest 1e-12: what differs from a printable figure by less than that is that figure.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+_UNITS = 10**12
+
+
+def percent_lower(share: float, *, digits: int = 1) -> str:
+    """A lower bound in [0, 1] as a percentage with ``digits`` decimals (up to 10), rounded down: "73.4"."""
+    return _decimal(_settled(share) // _step(digits), digits)
+
+
+def percent_upper(share: float, *, digits: int = 1) -> str:
+    """An upper bound in [0, 1] as a percentage with ``digits`` decimals (up to 10), rounded up: "87.4"."""
+    return _decimal(-(-_settled(share) // _step(digits)), digits)
+
+
+def percent_estimate(passed: int, observed: int, *, digits: int = 1) -> str:
+    """passed / observed as a percentage, to the nearest, halves up; "0.0" and "100.0" only where exact.
+
+    Raises ZeroDivisionError where nothing was observed, since there is no estimate then.
+    """
+    whole = _whole(digits)
+    nearest = (2 * whole * passed + observed) // (2 * observed)
+    if 0 < passed < observed:
+        nearest = min(max(nearest, 1), whole - 1)
+    return _decimal(nearest, digits)
+
+
+def _whole(digits: int) -> int:
+    """100 percent, in units of the last printed decimal."""
+    return int(100 * 10**digits)
+
+
+def _settled(share: float) -> int:
+    """The share in units of 10⁻¹², to the nearest, by rational arithmetic."""
+    return round(Fraction(share) * _UNITS)
+
+
+def _step(digits: int) -> int:
+    """The last printed decimal of a percentage, in units of 10⁻¹²."""
+    return _UNITS // _whole(digits)
+
+
+def _decimal(units: int, digits: int) -> str:
+    return f"{Decimal(units).scaleb(-digits):f}"

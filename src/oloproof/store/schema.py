@@ -1,0 +1,112 @@
+"""The database file: its tables, its format number, and the steps from each format to the next."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from oloproof.errors import BrokenError
+from oloproof.store.faults import told, unwritable
+
+FILE = "oloproof.db"
+APPLICATION_ID = 0x4F4C4F50
+"""``OLOP`` in the file's header, so that ``file`` and we can tell a store from another program's database."""
+
+BUSY_TIMEOUT_S = 10.0
+
+_TABLES = (
+    # header: model.run.Run as it stands now; measured, policy, warnings: what it concluded, NULL until it finishes
+    """CREATE TABLE runs (
+        run INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, header TEXT NOT NULL,
+        measured TEXT, policy TEXT, warnings TEXT)""",
+    """CREATE TABLE approvals (run INTEGER NOT NULL, approval TEXT NOT NULL)""",
+    """CREATE TABLE sources (
+        run INTEGER NOT NULL, source INTEGER NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL,
+        PRIMARY KEY (run, source)) WITHOUT ROWID""",
+    """CREATE TABLE blocks (block INTEGER PRIMARY KEY, data BLOB NOT NULL)""",
+    # a row an attempt; its detail is the `size` bytes at `start` of its inflated block
+    """CREATE TABLE cases (
+        run INTEGER NOT NULL, ordinal INTEGER NOT NULL, case_id TEXT NOT NULL, trial INTEGER NOT NULL,
+        codes TEXT NOT NULL, block INTEGER NOT NULL, start INTEGER NOT NULL, size INTEGER NOT NULL,
+        PRIMARY KEY (run, ordinal)) WITHOUT ROWID""",
+)
+
+
+def _create(db: sqlite3.Connection) -> None:
+    for statement in _TABLES:
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create,)
+"""Step n leads from format n to format n + 1; the newest format is the number of steps."""
+
+
+def connect(directory: Path) -> sqlite3.Connection:
+    """Open (and where needed create or migrate) the store in ``directory``. Transactions are begun by hand.
+
+    Raises :class:`BrokenError` when the file cannot be opened, is damaged, another program's, or of a newer format.
+    """
+    path = directory / FILE
+    if path.is_dir():
+        raise unwritable(path, "it is a directory")
+    with told(path):
+        db = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        try:
+            _settle(db, path)
+        except BaseException:
+            db.close()
+            raise
+    return db
+
+
+def _settle(db: sqlite3.Connection, path: Path) -> None:
+    """Bring an open database to the newest format, whoever else is opening it at this moment."""
+    with transaction(db, "BEGIN"):  # without it, another process may create the store between two looks at it
+        current = _format(db, path) == len(MIGRATIONS)
+    if not current:
+        with transaction(db):
+            for step in MIGRATIONS[_format(db, path) :]:
+                step(db)
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    # Another process may hold the file at this instant, and SQLite does not wait here. Nothing is lost: the other one
+    # makes the same change, or the next one to open the store does, and every journal mode is safe.
+    with suppress(sqlite3.OperationalError):
+        db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """All or nothing, and one state of the file throughout. Writers wait their turn at BEGIN IMMEDIATE, where waiting
+    is safe, and never upgrade a lock."""
+    db.execute(begin)
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _format(db: sqlite3.Connection, path: Path) -> int:
+    """The file's format number, 0 for a new file. Looks several times, so it wants a transaction around it."""
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application != APPLICATION_ID and (application or version or tables):
+        raise BrokenError(
+            f"{path} is a database of another program",
+            code="OLO507",
+            hint="move it away: the next run starts a new store",
+        )
+    if version > len(MIGRATIONS):
+        raise BrokenError(
+            f"the store {path} has format {version}, and this oloproof knows formats up to {len(MIGRATIONS)}",
+            code="OLO506",
+            hint="upgrade oloproof (pip install --upgrade oloproof), or move the store away to start a new one",
+        )
+    return int(version)

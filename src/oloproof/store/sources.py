@@ -1,0 +1,69 @@
+"""Recorded files, read back: a run refers to them, so they are looked at again, and they must not have changed."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import MsgspecError
+from msgspec.json import Decoder
+
+from oloproof.errors import BrokenError
+from oloproof.model.case import Recording
+
+_decoder = Decoder(Recording)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class Sources:
+    """The recorded files that were opened so far. Each is checked once, and stays open, so that it stays that file."""
+
+    def __init__(self, directory: Path) -> None:
+        """``directory`` is where relative paths count from."""
+        self._directory = directory
+        self._open: dict[tuple[str, str], BinaryIO] = {}
+        self._stack = ExitStack()
+
+    def close(self) -> None:
+        """Close every file."""
+        self._open.clear()
+        self._stack.close()
+
+    def read(self, path: str, *, digest: str, offset: int, length: int) -> Recording:
+        """The recording at that place. Raises :class:`BrokenError` when the file is gone, unreadable or changed."""
+        file = self._open.get((path, digest))
+        try:
+            if file is None:
+                file = self._checked(path, digest)
+                self._open[path, digest] = file
+            file.seek(offset)
+            line = file.read(length)
+        except FileNotFoundError as error:
+            raise _lost(path, "is gone") from error
+        except OSError as error:
+            raise _lost(path, f"cannot be read ({error.strerror or error})") from error
+        try:
+            return _decoder.decode(line)
+        except (MsgspecError, RecursionError) as error:
+            raise _lost(path, f"holds no recording at byte {offset}") from error
+
+    def _checked(self, path: str, digest: str) -> BinaryIO:
+        file = self._stack.enter_context((self._directory / path).open("rb"))
+        if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+            raise _lost(path, "has changed since")
+        return file
+
+
+def _lost(path: str, what: str) -> BrokenError:
+    return BrokenError(
+        f"the run refers to recordings in {path}, and that file {what}",
+        code="OLO508",
+        hint="put the file back as it was, or judge the recordings again; verdicts and counts are stored and unharmed",
+    )

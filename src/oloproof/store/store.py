@@ -1,0 +1,389 @@
+"""What survives a run: its header, verdicts, aggregates and details, in one SQLite file that several processes share.
+
+Counts and conclusions are read without touching a case; verdicts are rows; details (outputs, trajectories, evidence)
+lie compressed in blocks, or in the recorded files that a run refers to. Nothing is written outside the directory.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from oloproof.errors import BrokenError, Problem, UsageError
+from oloproof.model.case import Attempt, Case, to_attempt, to_case
+from oloproof.model.decision import Approval, Policy
+from oloproof.model.judgment import Judgment
+from oloproof.model.run import Run, RunStatus
+from oloproof.model.tally import Measured
+from oloproof.store import names
+from oloproof.store.codec import (
+    CODES,
+    Detail,
+    Placed,
+    SourceRef,
+    StoredCase,
+    Unreadable,
+    from_json,
+    inflate,
+    pack,
+    to_json,
+    unpack,
+)
+from oloproof.store.faults import told, unwritable
+from oloproof.store.schema import FILE, connect, transaction
+from oloproof.store.sources import Sources
+
+
+class VerdictRow(Struct, frozen=True, gc=False):
+    """One attempt's verdicts, one letter a criterion in the run's order (``p`` pass, ``f`` fail, ``m`` missing,
+    ``x`` excluded)."""
+
+    case_id: str
+    trial: int
+    codes: str
+
+
+class CaseDetail(Struct, frozen=True):
+    """Everything that is known of one attempt. ``judgments`` is by criterion, in the run's order."""
+
+    case: Case
+    attempt: Attempt
+    judgments: dict[str, Judgment]
+
+
+class _Writing(Struct):
+    """A run being written: its row, whether recordings are its dataset, and the numbers given to recorded files."""
+
+    row: int
+    own_dataset: bool
+    sources: dict[tuple[str, str], int]
+
+
+class Store:
+    """The runs of one project. Open it with :meth:`open`, use it in one thread, close it (it is a context manager).
+
+    Every method raises :class:`BrokenError` when the file is damaged, unwritable, full or locked by another process,
+    and :class:`UsageError` when a name means no run.
+    """
+
+    def __init__(self, directory: Path, db: sqlite3.Connection) -> None:
+        self.directory = directory
+        self._path = directory / FILE
+        self._db = db
+        self._sources = Sources(directory.parent)
+        self._writing: dict[str, _Writing] = {}
+
+    @classmethod
+    def open(cls, directory: Path, *, create: bool = True) -> Self:
+        """The store in ``directory`` (``.oloproof``). With ``create`` it is made where there is none; without, a
+        missing one is a :class:`UsageError`."""
+        path = directory / FILE
+        with told(path):
+            if create:
+                _make(directory)
+            elif not path.exists():
+                raise UsageError(
+                    Problem(str(directory), 0, 0, "OLO610", "no run has been stored here", "`oloproof run` makes one")
+                )
+        return cls(directory, connect(directory))
+
+    def close(self) -> None:
+        """Give back the file, and every recorded file that was read."""
+        self._sources.close()
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    # --- writing a run ---------------------------------------------------------------------------------------------
+
+    new_run_id = staticmethod(names.new_run_id)
+
+    def begin(self, run: Run) -> None:
+        """Note that a run starts. From now on ``latest`` means it."""
+        with self._transaction() as db:
+            try:
+                cursor = db.execute(
+                    "INSERT INTO runs (id, project, header) VALUES (?, ?, ?)", (run.id, run.project, to_json(run))
+                )
+            except sqlite3.IntegrityError as error:
+                raise BrokenError(f"there is a run {run.id} already", code="OLO509", hint="run it again") from error
+        self._writing[run.id] = _Writing(int(cursor.lastrowid or 0), run.own_dataset, {})
+
+    def append(self, run_id: str, cases: Sequence[StoredCase]) -> None:
+        """Keep the next attempts of a run, all or none of them."""
+        writing = self._writing.get(run_id) or self._resumed(run_id)
+        details = [_detail(case, writing) for case in cases]
+        blocks = list(pack(details))
+        with self._transaction() as db:
+            db.executemany(
+                "INSERT OR IGNORE INTO sources VALUES (?, ?, ?, ?)",
+                [(writing.row, number, path, digest) for (path, digest), number in writing.sources.items()],
+            )
+            rest = iter(cases)
+            for block in blocks:
+                number = db.execute("INSERT INTO blocks (data) VALUES (?)", (block.data,)).lastrowid
+                db.executemany(
+                    "INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    [
+                        (writing.row, case.ordinal, case.case_id, case.trial, case.codes, number, start, size)
+                        for (start, size), case in zip(block.spans, rest, strict=False)
+                    ],
+                )
+
+    def finish(self, run: Run, measured: Measured, policy: Policy | None, warnings: Sequence[str] = ()) -> None:
+        """Keep a run's final header and what it concluded. ``policy`` None means that it was not gated."""
+        kept = (
+            to_json(run),
+            to_json(measured),
+            None if policy is None else to_json(policy),
+            to_json(list(warnings)),
+            self._row(run.id),
+        )
+        with self._transaction() as db:
+            db.execute("UPDATE runs SET header = ?, measured = ?, policy = ?, warnings = ? WHERE run = ?", kept)
+        self._writing.pop(run.id, None)
+
+    def set_status(self, run_id: str, status: RunStatus) -> None:
+        """Say how a run ended that concluded nothing."""
+        with self._transaction() as db:
+            header = to_json(replace(self._header(run_id), status=status))
+            db.execute("UPDATE runs SET header = ? WHERE id = ?", (header, run_id))
+
+    def discard(self, run_id: str) -> None:
+        """Forget a run and everything that was kept of it."""
+        row = (self._row(run_id),)
+        with self._transaction() as db:
+            db.execute("DELETE FROM blocks WHERE block IN (SELECT block FROM cases WHERE run = ?)", row)
+            for table in ("cases", "sources", "approvals", "runs"):
+                db.execute(f"DELETE FROM {table} WHERE run = ?", row)
+        self._writing.pop(run_id, None)
+
+    def approve(self, run_id: str, approval: Approval) -> None:
+        """Keep a person's approval beside the run."""
+        with self._transaction() as db:
+            db.execute("INSERT INTO approvals VALUES (?, ?)", (self._row(run_id), to_json(approval)))
+
+    # --- runs and their conclusions, without reading a case ----------------------------------------------------------
+
+    def find(self, name: str, *, project: str | None = None) -> Run:
+        """The run that a name means: an id, a unique part of one, ``latest`` (the newest started), ``latest~2``.
+
+        Raises :class:`UsageError` with the candidates when the name is ambiguous or unknown.
+        """
+        return self._header(names.resolve(name, self._ids(project)))
+
+    def runs(self, project: str | None = None, limit: int | None = None) -> list[Run]:
+        """The newest ``limit`` runs, the newest first; of one project, or of all that share this store."""
+        where, values = ("", ()) if project is None else ("WHERE project = ?", (project,))
+        order = "ORDER BY run DESC LIMIT ?"
+        with told(self._path):
+            rows = self._db.execute(
+                f"SELECT header FROM runs {where} {order}", (*values, -1 if limit is None else limit)
+            )
+            return [from_json(header, kind=Run) for (header,) in rows]
+
+    def aggregates(self, run_id: str) -> Measured:
+        """Everything that was counted. Raises :class:`BrokenError` for a run that ended before its conclusion."""
+        measured: Measured | None = self._concluded(run_id, "measured", kind=Measured)
+        if measured is None:
+            raise BrokenError(
+                f"run {run_id} ended before its results were counted",
+                code="OLO510",
+                hint="run it again; `oloproof runs` shows the runs that are complete",
+            )
+        return measured
+
+    def policy(self, run_id: str) -> Policy | None:
+        """The policy that the run was judged under, None when it was not gated."""
+        policy: Policy | None = self._concluded(run_id, "policy", kind=Policy)
+        return policy
+
+    def warnings(self, run_id: str) -> tuple[str, ...]:
+        """What the run warned about."""
+        return tuple(self._concluded(run_id, "warnings", kind=list[str]) or ())
+
+    def approvals(self, run_id: str) -> tuple[Approval, ...]:
+        """The run's approvals, in the order in which they were given."""
+        with told(self._path):
+            rows = self._db.execute(
+                "SELECT approval FROM approvals WHERE run = ? ORDER BY rowid", (self._row(run_id),)
+            ).fetchall()
+            return tuple(from_json(approval, kind=Approval) for (approval,) in rows)
+
+    # --- cases -----------------------------------------------------------------------------------------------------
+
+    def verdicts(self, run_id: str) -> Iterator[VerdictRow]:
+        """Every attempt's verdicts, in the order of the run, without reading any detail."""
+        row = self._row(run_id)
+        with told(self._path):
+            for fields in self._db.execute(
+                "SELECT case_id, trial, codes FROM cases WHERE run = ? ORDER BY ordinal", (row,)
+            ):
+                yield VerdictRow(*fields)
+
+    def failing(self, run_id: str, *criteria: str) -> Iterator[VerdictRow]:
+        """The attempts that fail one of ``criteria`` (any criterion, when none is named)."""
+        known = self._header(run_id).criteria
+        unknown = [name for name in criteria if name not in known]
+        if unknown:
+            raise UsageError(
+                Problem(None, 0, 0, "OLO614", f"run {run_id} has no criterion {name!r}", f"it has: {', '.join(known)}")
+                for name in unknown
+            )
+        at = [known.index(name) for name in criteria] or range(len(known))
+        return (row for row in self.verdicts(run_id) if any(row.codes[index] == CODES["fail"] for index in at))
+
+    def judgments(self, run_id: str) -> Iterator[tuple[str, int, tuple[Judgment, ...]]]:
+        """Every attempt's case id, trial and judgments, in the order of the run; no recorded file is read again."""
+        for case_id, trial, detail in self._details(self._row(run_id)):
+            yield case_id, trial, detail.judgments
+
+    def case(self, run_id: str, case_id: str, trial: int = 1) -> CaseDetail:
+        """One attempt. Raises :class:`UsageError` when the run has none of that name and trial."""
+        header, row = self._header(run_id), self._row(run_id)
+        with told(self._path):
+            found = self._db.execute(
+                """SELECT start, size, data FROM cases JOIN blocks USING (block)
+                   WHERE run = ? AND case_id = ? AND trial = ?""",
+                (row, case_id, trial),
+            ).fetchone()
+            if found is None:
+                raise self._no_case(header, case_id, trial)
+            start, size, data = found
+            return self._resolved(header, row, unpack(inflate(data)[start : start + size]))
+
+    def details(self, run_id: str) -> Iterator[CaseDetail]:
+        """Every attempt, in the order of the run, one block in memory at a time."""
+        header, row = self._header(run_id), self._row(run_id)
+        for _, _, detail in self._details(row):
+            yield self._resolved(header, row, detail)
+
+    # --- beneath ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with told(self._path), transaction(self._db):
+            yield self._db
+
+    def _ids(self, project: str | None) -> list[str]:
+        with told(self._path):
+            rows = self._db.execute(
+                "SELECT id FROM runs WHERE ?1 IS NULL OR project = ?1 ORDER BY run", (project,)
+            ).fetchall()
+        return [run_id for (run_id,) in rows]
+
+    def _row(self, run_id: str) -> int:
+        with told(self._path):
+            found = self._db.execute("SELECT run FROM runs WHERE id = ?", (run_id,)).fetchone()
+        if found is None:
+            names.resolve(run_id, self._ids(None))
+            raise UsageError(Problem(None, 0, 0, "OLO611", f"{run_id!r} is no run's whole id"))
+        return int(found[0])
+
+    def _header(self, run_id: str) -> Run:
+        row = self._row(run_id)
+        with told(self._path):
+            (header,) = self._db.execute("SELECT header FROM runs WHERE run = ?", (row,)).fetchone()
+            run: Run = from_json(header, kind=Run)
+        return run
+
+    def _concluded(self, run_id: str, column: str, *, kind: Any) -> Any:
+        row = self._row(run_id)
+        with told(self._path):
+            (text,) = self._db.execute(f"SELECT {column} FROM runs WHERE run = ?", (row,)).fetchone()
+            return None if text is None else from_json(text, kind=kind)
+
+    def _resumed(self, run_id: str) -> _Writing:
+        """What :meth:`begin` noted, for a run that another process or handle began."""
+        row = self._row(run_id)
+        with told(self._path):
+            rows = self._db.execute("SELECT path, digest, source FROM sources WHERE run = ?", (row,)).fetchall()
+        writing = _Writing(row, self._header(run_id).own_dataset, {(path, digest): at for path, digest, at in rows})
+        self._writing[run_id] = writing
+        return writing
+
+    def _details(self, row: int) -> Iterator[tuple[str, int, Detail]]:
+        """Case id, trial and detail of each attempt, one block in memory at a time."""
+        inflated, number = b"", 0
+        with told(self._path):
+            cursor = self._db.execute(
+                "SELECT case_id, trial, block, start, size FROM cases WHERE run = ? ORDER BY ordinal", (row,)
+            )
+            for case_id, trial, block, start, size in cursor:
+                if block != number:
+                    inflated, number = inflate(self._block(block)), block
+                yield case_id, trial, unpack(inflated[start : start + size])
+
+    def _block(self, number: int) -> bytes:
+        found = self._db.execute("SELECT data FROM blocks WHERE block = ?", (number,)).fetchone()
+        if found is None:
+            raise Unreadable(f"block {number} is missing")
+        return bytes(found[0])
+
+    def _resolved(self, header: Run, row: int, detail: Detail) -> CaseDetail:
+        """The detail with what it refers to in a recorded file read back."""
+        case, attempt = detail.case, detail.attempt
+        if isinstance(attempt, Placed):
+            found = self._db.execute(
+                "SELECT path, digest FROM sources WHERE run = ? AND source = ?", (row, attempt.source)
+            ).fetchone()
+            if found is None:
+                raise Unreadable(f"source {attempt.source} is missing")
+            path, digest = found
+            recording = self._sources.read(path, digest=digest, offset=attempt.offset, length=attempt.length)
+            case, attempt = case or to_case(recording), to_attempt(recording)
+        if case is None or len(detail.judgments) != len(header.criteria):
+            raise Unreadable(f"the detail of case {attempt.case_id!r} is incomplete")
+        return CaseDetail(
+            case=case, attempt=attempt, judgments=dict(zip(header.criteria, detail.judgments, strict=True))
+        )
+
+    def _no_case(self, header: Run, case_id: str, trial: int) -> UsageError:
+        trials = [row.trial for row in self.verdicts(header.id) if row.case_id == case_id]
+        if trials:
+            message = f"case {case_id!r} has no trial {trial} in run {header.id}"
+            hint = f"it has: {', '.join(map(str, sorted(trials)))}"
+        else:
+            message = f"run {header.id} has no case {case_id!r}"
+            near = sorted({row.case_id for row in self.verdicts(header.id) if case_id and case_id in row.case_id})
+            hint = (
+                f"do you mean {', '.join(near[:5])}?"
+                if near
+                else f"`oloproof inspect {header.id} --verdicts` lists them"
+            )
+        return UsageError(Problem(None, 0, 0, "OLO613", message, hint))
+
+
+def _make(directory: Path) -> None:
+    """The directory, and the line that keeps it out of version control."""
+    path = directory / FILE
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise unwritable(path, f"{error.filename} is not a directory") from error
+    ignore = directory / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
+
+
+def _detail(case: StoredCase, writing: _Writing) -> Detail:
+    """What goes into the block: recorded attempts are numbered places, and bring their case where it is theirs."""
+    match case.attempt:
+        case SourceRef(path=path, digest=digest, offset=offset, length=length):
+            number = writing.sources.setdefault((path, digest), len(writing.sources))
+            return Detail(Placed(number, offset, length), None if writing.own_dataset else case.case, case.judgments)
+        case Attempt() as attempt:
+            return Detail(attempt, case.case, case.judgments)
+        case _ as never:
+            assert_never(never)

@@ -1,0 +1,163 @@
+"""``judge``: trajectories recorded earlier, with a dataset and without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.projects import NONE_WRONG, RIGHT, Row, answered, oloproof, project, spawned, write_lines
+
+LOOKS = {"type": "agent_tool_called", "criterion": "looks", "tool_name": "look"}
+NONE_BLIND = NONE_WRONG | {"metric": "looks"}
+LOOK = {"index": 1, "kind": "tool_call", "tool_name": "look", "arguments": {}}
+
+
+def recording(name: str, *, answer: str = "yes", **keys: Any) -> Row:
+    trajectory = {"steps": [LOOK], "terminal_status": "success"}
+    return {"case": name, "output": {"answer": answer}, "trajectory": trajectory} | keys
+
+
+def own(name: str, **keys: Any) -> Row:
+    """A recording that brings its own case."""
+    return recording(name, input=name, expected={"answer": "yes"}, **keys)
+
+
+def recorded(directory: Path, *recordings: Row, **config: Any) -> Path:
+    """A project of recordings."""
+    keys: dict[str, Any] = {"evaluators": [RIGHT, LOOKS], "system": {"recorded": "traces.jsonl"}}
+    project(directory, **(keys | config))
+    write_lines(directory / "traces.jsonl", recordings)
+    return directory
+
+
+def test_recordings_are_joined_to_the_dataset_and_gated(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, *(recording(f"c{number}") for number in (3, 1, 2)))
+    assert spawned(directory, "judge").code == 0
+    write_lines(directory / "traces.jsonl", [recording("c1"), recording("c2"), recording("c3", answer="no")])
+    done = spawned(directory, "judge")
+    assert done.code == 1
+    assert "BLOCK (exit 1): none-wrong FAIL" in done.lines
+
+
+def test_files_named_on_the_command_line_stand_in_for_the_system(tmp_path: Path) -> None:
+    directory = project(tmp_path, rules=[NONE_BLIND], evaluators=[LOOKS])
+    write_lines(directory / "first.jsonl", [recording("c1"), recording("c2")])
+    write_lines(directory / "second.jsonl", [recording("c3")])
+    done = oloproof(directory, "judge", "first.jsonl", "second.jsonl", "--json")
+    assert done.code == 0
+    assert done.verdict("looks") == (3, 0, 0, 0)
+
+
+def test_a_case_without_a_recording_is_missing_and_blocks(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, recording("c1"), recording("c2"), rules=[NONE_BLIND])
+    done = oloproof(directory, "judge")
+    assert done.code == 3
+    assert "BLOCK (exit 3): none-wrong INSUFFICIENT_EVIDENCE" in done.lines
+    assert "none-wrong: 0 failures observed, 0 allowed; 1 case missing could hide more" in done.lines
+    judged = oloproof(directory, "inspect", "--case", "c3", "--json").json["judgments"]
+    assert [(each["criterion"], each["verdict"]) for each in judged] == [("right", "missing"), ("looks", "missing")]
+    assert judged[1]["reason"] == "no_trajectory"
+
+
+def test_a_recording_without_a_case_is_refused_where_it_stands(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, recording("c1"), recording("c9"), recording("c2"), recording("c8"))
+    done = oloproof(directory, "judge")
+    assert done.code == 2
+    assert "traces.jsonl:2: a recording of 'c9', and the dataset has no such case [OLO311]" in done.lines
+    assert "traces.jsonl:4: a recording of 'c8', and the dataset has no such case [OLO311]" in done.lines
+    assert oloproof(directory, "runs", "--json").json["runs"] == []
+
+
+@pytest.mark.parametrize("cases", [[*answered("yes", "yes", "yes")], None], ids=["dataset", "own-dataset"])
+def test_a_case_that_is_recorded_twice_is_refused(tmp_path: Path, cases: list[Row] | None) -> None:
+    row = recording if cases else own
+    directory = recorded(tmp_path, row("c1"), row("c2"), row("c1"), cases=cases)
+    done = oloproof(directory, "judge")
+    assert done.code == 2
+    assert "traces.jsonl:3: case 'c1', trial 1, was recorded already at traces.jsonl:1 [OLO310]" in done.lines
+    assert oloproof(directory, "runs", "--json").json["runs"] == []
+
+
+@pytest.mark.parametrize("again", ["traces.jsonl", "./traces.jsonl", "same.jsonl"])
+def test_a_file_that_is_named_twice_is_refused(tmp_path: Path, again: str) -> None:
+    directory = recorded(tmp_path, own("c1"), own("c2"), cases=None)
+    (directory / "same.jsonl").symlink_to("traces.jsonl")
+    done = oloproof(directory, "judge", "traces.jsonl", again)
+    assert done.code == 2
+    assert f"{Path(again)}:1: case 'c1', trial 1, was recorded already at traces.jsonl:1 [OLO310]" in done.lines
+
+
+def test_recordings_as_their_own_dataset_are_gated_only_with_the_number_that_must_be_there(tmp_path: Path) -> None:
+    rows = [own(f"c{number}") for number in range(3)]
+    done = oloproof(recorded(tmp_path / "open", *rows, cases=None), "judge")
+    assert done.code == 3
+    why = "the recordings are their own dataset: write `cases: N`, the number that must be there"
+    assert f"NOT GATED (exit 3): {why}" in done.lines
+    assert any(line.endswith("none: the recordings are their own") for line in done.lines)
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "last"),
+    [
+        (3, 0, "ALLOW (exit 0)"),
+        (4, 3, "NOT GATED (exit 3): `cases: 4` must be there, and 3 were recorded"),
+        (2, 3, "NOT GATED (exit 3): `cases: 2` must be there, and 3 were recorded"),
+    ],
+)
+def test_the_number_that_must_be_there(tmp_path: Path, number: int, code: int, last: str) -> None:
+    directory = recorded(tmp_path, *(own(f"c{number}") for number in range(3)), cases=None)
+    config = (directory / "oloproof.yaml").read_text()
+    (directory / "oloproof.yaml").write_text(f'{{"cases": {number}, {config[1:]}')
+    done = oloproof(directory, "judge")
+    assert done.code == code
+    assert last in done.lines
+    assert oloproof(directory, "gate").code == code
+
+
+def test_trials_never_gate(tmp_path: Path) -> None:
+    trials = [recording(name, trial=trial) for name in ("c1", "c2", "c3") for trial in (1, 2)]
+    done = oloproof(recorded(tmp_path, *trials), "judge")
+    assert done.code == 3
+    why = "up to 2 trials of one case were judged, and trials of one case are not independent"
+    assert f"NOT GATED (exit 3): {why}" in done.lines
+
+
+def test_run_over_a_part_of_the_recordings_is_partial(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, *(recording(f"c{number}") for number in (1, 2, 3)))
+    done = oloproof(directory, "run", "--case", "c2", "--json")
+    assert done.code == 3
+    assert done.verdict("looks") == (1, 0, 0, 0)
+    assert oloproof(directory, "run", "--limit", "2", "--json").verdict("looks") == (2, 0, 0, 0)
+    assert oloproof(directory, "run", "--json").code == 0
+
+
+def test_a_constraint_that_was_not_recorded_is_missing_and_stays_in_the_denominator(tmp_path: Path) -> None:
+    kept = {"name": "no_deletion", "passed": True}
+    rows = [recording("c1"), recording("c2"), recording("c3")]
+    for row in rows[:2]:
+        row["trajectory"]["constraints"] = [kept]
+    evaluators = [{"type": "agent_constraints_satisfied", "criterion": "kept", "constraints": ["no_deletion"]}]
+    directory = recorded(tmp_path, *rows, evaluators=evaluators, rules=[NONE_WRONG | {"metric": "kept"}])
+    done = oloproof(directory, "judge", "--json")
+    assert done.code == 3
+    assert done.verdict("kept") == (2, 0, 1, 0)
+    (judged,) = oloproof(directory, "inspect", "--case", "c3", "--json").json["judgments"]
+    assert (judged["verdict"], judged["reason"]) == ("missing", "constraint_not_recorded")
+
+
+def test_a_pattern_that_matches_no_file(tmp_path: Path) -> None:
+    done = oloproof(recorded(tmp_path, system={"recorded": "none/*.jsonl"}), "judge")
+    assert done.code == 2
+    assert "recorded: 'none/*.jsonl' matches no file [OLO116]" in done.err
+
+
+def test_a_line_that_is_no_recording_is_told_where_it_stands(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, recording("c1"), {"case": "c2", "ouput": 1})
+    with (directory / "traces.jsonl").open("a") as file:
+        file.write("{not json\n")
+    done = oloproof(directory, "judge")
+    assert done.code == 2
+    assert "traces.jsonl:2: unknown key 'ouput' [OLO302]" in done.lines
+    assert any(line.startswith("traces.jsonl:3:2: the line is not JSON") for line in done.lines)

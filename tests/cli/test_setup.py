@@ -1,0 +1,131 @@
+"""``init``, ``check``, ``schema`` and ``import``: on the way to a first run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from fakes.projects import NONE_WRONG, RIGHT, answered, oloproof, project, spawned
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize("options", [[], ["--example", "team"]], ids=["one-agent", "team"])
+def test_what_init_writes_runs_and_gates(tmp_path: Path, options: list[str]) -> None:
+    done = oloproof(tmp_path, "init", "checks", *options)
+    assert done.code == 0
+    assert "next: cd checks && oloproof run" in done.lines
+    assert oloproof(tmp_path / "checks", "check").code == 0
+    done = spawned(tmp_path / "checks", "run")
+    assert done.code == 0
+    assert "ALLOW (exit 0)" in done.lines
+
+
+def test_init_overwrites_nothing(tmp_path: Path) -> None:
+    (tmp_path / "release.yaml").write_text("mine\n")
+    done = oloproof(tmp_path, "init")
+    assert done.code == 2
+    assert "release.yaml: already exists, and init overwrites nothing [OLO602]" in done.lines
+    assert [path.name for path in tmp_path.iterdir()] == ["release.yaml"]
+    assert (tmp_path / "release.yaml").read_text() == "mine\n"
+
+
+def test_check_says_what_each_rule_could_decide_and_runs_nothing(tmp_path: Path) -> None:
+    floor = {"id": "floor", "metric": "right", "min": 0.7}
+    cases = answered(*["yes"] * 12)
+    directory = project(tmp_path, app="raise RuntimeError", cases=cases, rules=[floor, NONE_WRONG])
+    done = oloproof(directory, "check")
+    assert done.code == 0
+    assert "small: 12 cases, 1 criteria, 0 quantiles: all well" in done.lines
+    assert any(line.startswith("floor: PASS from 12 passes of 12") for line in done.lines)
+    assert "none-wrong: PASS when at most 0 of 12 cases fail or are missing, FAIL when more fail" in done.lines
+    document = oloproof(directory, "check", "--json").json
+    assert [(each["rule"], each["cases"]) for each in document["rules"]] == [("floor", 12), ("none-wrong", 12)]
+    assert not (directory / ".oloproof").exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "line"), [({}, "not gated: there is no policy"), ({"policy": "none"}, "not gated: policy: none")]
+)
+def test_check_says_that_there_is_no_gate(tmp_path: Path, config: dict[str, Any], line: str) -> None:
+    assert line in oloproof(project(tmp_path, rules=None, **config), "check").lines
+
+
+@pytest.mark.parametrize("which", ["oloproof", "release"])
+def test_schema_is_a_json_schema_that_accepts_the_examples(tmp_path: Path, which: str) -> None:
+    schema = oloproof(tmp_path, "schema", which).json
+    kind = jsonschema.validators.validator_for(schema)
+    kind.check_schema(schema)
+    for example in ("support_agent", "triage_agents"):
+        jsonschema.validate(yaml.safe_load((EXAMPLES / example / f"{which}.yaml").read_text()), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"version": 1, "rulez": []}, schema)
+
+
+def messages(name: str, *tools: str) -> dict[str, Any]:
+    """An OpenAI-style run that calls each tool and answers."""
+    said: list[dict[str, Any]] = [{"role": "user", "content": "Refund order 7."}]
+    for number, tool in enumerate(tools):
+        function = {"name": tool, "arguments": '{"order": 7}'}
+        said.append(
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"call_{number}", "type": "function", "function": function}],
+            }
+        )
+        said.append({"role": "tool", "tool_call_id": f"call_{number}", "content": "ok"})
+    said.append({"role": "assistant", "content": "Done."})
+    return {"id": name, "messages": said}
+
+
+def test_message_lists_are_imported_and_judged(tmp_path: Path) -> None:
+    evaluators = [{"type": "agent_tool_called", "criterion": "looks", "tool_name": "look"}]
+    directory = project(
+        tmp_path,
+        cases=None,
+        evaluators=evaluators,
+        rules=[NONE_WRONG | {"metric": "looks"}],
+        system={"recorded": "traces.jsonl"},
+    )
+    exported = [messages("a", "look", "refund"), messages("b", "refund")]
+    (directory / "export.json").write_text(json.dumps(exported))
+    done = oloproof(directory, "import", "openai", "export.json", "-o", "traces.jsonl")
+    assert done.code == 0
+    counts = "2 trajectories, 10 steps, 3 calls (0 unanswered), 3 results (0 errors), 0 truncated"
+    assert f"export.json: {counts}" in done.lines
+    assert "wrote traces.jsonl" in done.lines
+    done = oloproof(directory, "judge", "--json")
+    assert done.code == 3
+    assert done.verdict("looks") == (1, 1, 0, 0)
+    config = (directory / "oloproof.yaml").read_text()
+    (directory / "oloproof.yaml").write_text(f'{{"cases": 2, {config[1:]}')
+    assert oloproof(directory, "judge").code == 1
+
+
+def test_what_is_no_message_list_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "export.json").write_text('[{"role": "nobody"}, 3]')
+    done = oloproof(tmp_path, "import", "openai", "export.json", "-o", "traces.jsonl")
+    assert done.code == 2
+    assert "export.json" in done.err
+    assert not (tmp_path / "traces.jsonl").exists()
+
+
+def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
+    for command in ("init", "check", "run", "judge", "gate", "inspect", "runs", "import", "schema"):
+        done = oloproof(tmp_path, command, "--help")
+        assert done.code == 0
+        assert f"  oloproof {command}" in done.out
+    assert oloproof(tmp_path, "--help").code == 0
+    assert oloproof(tmp_path, "--version").out.startswith("oloproof ")
+
+
+def test_confidence_below_what_is_usual_is_told(tmp_path: Path) -> None:
+    policy = {"confidence_level": 0.8, "rules": [NONE_WRONG]}
+    done = oloproof(project(tmp_path, evaluators=[RIGHT], rules=None, policy=policy), "check")
+    assert "warning: confidence_level 0.8 is below 0.9: rules pass and fail on weak evidence" in done.lines

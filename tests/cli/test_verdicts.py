@@ -1,0 +1,150 @@
+"""The exit code and the last line of a run, for each verdict that there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fakes.projects import NONE_WRONG, RIGHT, answered, case, oloproof, project, spawned
+
+FLOOR = {"id": "floor", "metric": "right", "min": 0.7}
+MANY = answered(*["yes"] * 20)
+
+
+def test_exit_0_needs_a_policy_and_a_rule_that_passes(tmp_path: Path) -> None:
+    done = spawned(project(tmp_path, cases=MANY, rules=[FLOOR]), "run")
+    assert done.code == 0
+    assert "ALLOW (exit 0)" in done.lines
+    assert "floor: lower bound 83.8% ≥ minimum 70%" in done.lines
+
+
+def test_evidence_that_says_worse_is_exit_1(tmp_path: Path) -> None:
+    done = spawned(project(tmp_path, cases=answered("yes", "no")), "run")
+    assert done.code == 1
+    assert "BLOCK (exit 1): none-wrong FAIL" in done.lines
+
+
+def test_evidence_that_does_not_settle_it_is_exit_3(tmp_path: Path) -> None:
+    done = spawned(project(tmp_path, rules=[FLOOR]), "run")
+    assert done.code == 3
+    assert "BLOCK (exit 3): floor INSUFFICIENT_EVIDENCE" in done.lines
+
+
+def test_a_rule_over_no_case_is_exit_3(tmp_path: Path) -> None:
+    elsewhere = RIGHT | {"only": "metadata.surface == phone"}
+    done = oloproof(project(tmp_path, evaluators=[elsewhere]), "run")
+    assert done.code == 3
+    assert "none-wrong: nothing to decide on: the metric applies to no case" in done.lines
+
+
+def test_fail_outranks_manual_review_which_outranks_insufficient_evidence(tmp_path: Path) -> None:
+    looked_at = {"id": "looked-at", "metric": "always", "kind": "observed_count", "max_failures": 0}
+    looked_at |= {"requires_manual_review": True}
+    evaluators = [RIGHT, {"type": "exact_match", "criterion": "always", "field": "answer", "value": "yes"}]
+    undecided = {"id": "undecided", "metric": "always", "min": 0.9}
+    both = project(tmp_path / "both", evaluators=evaluators, rules=[undecided, looked_at])
+    done = oloproof(both, "run")
+    assert done.code == 4
+    assert "BLOCK (exit 4): undecided INSUFFICIENT_EVIDENCE, looked-at MANUAL_REVIEW" in done.lines
+    wrong = [case("c1", "yes"), case("c2", "yes", answer="no")]
+    every = project(tmp_path / "all", evaluators=evaluators, rules=[undecided, looked_at, NONE_WRONG], cases=wrong)
+    done = oloproof(every, "run")
+    assert done.code == 1
+    causes = "undecided INSUFFICIENT_EVIDENCE, looked-at MANUAL_REVIEW, none-wrong FAIL"
+    assert f"BLOCK (exit 1): {causes}" in done.lines
+
+
+def test_a_warning_does_not_block_but_one_rule_must_pass(tmp_path: Path) -> None:
+    policy = {"block_on": ["FAIL"], "warn_on": ["INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW"]}
+    warned = project(tmp_path / "warned", rules=None, policy=policy | {"rules": [FLOOR, NONE_WRONG]})
+    done = oloproof(warned, "run")
+    assert done.code == 0
+    assert "ALLOW (exit 0): floor INSUFFICIENT_EVIDENCE is a warning" in done.lines
+    alone = project(tmp_path / "alone", rules=None, policy=policy | {"rules": [FLOOR]})
+    done = oloproof(alone, "run")
+    assert done.code == 3
+    assert any(line.startswith("BLOCK (exit 3): no rule passed, and exit 0 needs one that does") for line in done.lines)
+
+
+def test_a_run_without_a_policy_is_not_gated_and_says_what_fixes_that(tmp_path: Path) -> None:
+    done = spawned(project(tmp_path, rules=None), "run")
+    assert done.code == 3
+    why = "there is no policy: write release.yaml beside the configuration, or `policy: none` to go without"
+    assert f"NOT GATED (exit 3): {why}" in done.lines
+
+
+@pytest.mark.parametrize(
+    ("config", "options"), [({"policy": "none"}, []), ({}, ["--no-gate"])], ids=["policy-none", "no-gate"]
+)
+def test_going_without_a_gate_is_exit_0_and_every_report_says_so(
+    tmp_path: Path, config: dict[str, str], options: list[str]
+) -> None:
+    directory = project(tmp_path, rules=None, cases=answered("no", "no"), **config)
+    done = oloproof(directory, "run", *options, "--markdown", "report.md", "--junit", "report.xml")
+    assert done.code == 0
+    assert "NOT GATED (exit 0): no gate was asked for" in done.lines
+    assert "`NOT GATED (exit 0): no gate was asked for`" in (directory / "report.md").read_text()
+    assert '<skipped message="NOT GATED (exit 0): no gate was asked for"/>' in (directory / "report.xml").read_text()
+    document = oloproof(directory, "inspect", "--json").json
+    assert document["gate"] == {"outcome": "NOT_GATED", "exit_code": 0, "why": "no gate was asked for"}
+
+
+def test_no_gate_holds_also_where_there_is_a_policy(tmp_path: Path) -> None:
+    done = oloproof(project(tmp_path, cases=answered("no")), "run", "--no-gate")
+    assert done.code == 0
+    assert "NOT GATED (exit 0): no gate was asked for" in done.lines
+
+
+@pytest.mark.parametrize(
+    ("options", "cases"),
+    [(["--case", "c1"], 1), (["--case", "c1", "--case", "c3"], 2), (["--limit", "2"], 2), (["--limit", "99"], 3)],
+    ids=["case", "cases", "limit", "limit-beyond"],
+)
+def test_a_partial_run_reports_and_never_gates(tmp_path: Path, options: list[str], cases: int) -> None:
+    done = oloproof(project(tmp_path), "run", *options, "--json")
+    assert done.code == 3
+    assert done.json["run"]["partial"] == " ".join(options)
+    assert done.verdict("right") == (cases, 0, 0, 0)
+    why = f"a partial run ({' '.join(options)}) reports and never gates"
+    assert done.json["gate"] == {"outcome": "NOT_GATED", "exit_code": 3, "why": why}
+
+
+def test_a_slice_is_a_partial_run(tmp_path: Path) -> None:
+    rows = [case("c1") | {"metadata": {"surface": "chat"}}, case("c2") | {"metadata": {"surface": "mail"}}]
+    directory = project(tmp_path, cases=rows)
+    done = oloproof(directory, "run", "--slice", "metadata.surface=mail")
+    assert done.code == 3
+    assert "NOT GATED (exit 3): a partial run (--slice metadata.surface=mail) reports and never gates" in done.lines
+    assert "1 / 1 observed · 0 missing · 0 excluded" in done.out
+    assert oloproof(directory, "gate").code == 3
+
+
+def test_a_partial_run_stays_ungated_for_gate(tmp_path: Path) -> None:
+    directory = project(tmp_path)
+    oloproof(directory, "run", "--limit", "1")
+    done = oloproof(directory, "gate", "--as-judged")
+    assert done.code == 3
+    assert "NOT GATED (exit 3): a partial run (--limit 1) reports and never gates" in done.lines
+
+
+def test_a_run_in_this_process_never_gates(tmp_path: Path) -> None:
+    done = spawned(project(tmp_path), "run", "--in-process")
+    assert done.code == 3
+    assert "NOT GATED (exit 3): a run with --in-process reports and never gates" in done.lines
+    assert "3 / 3 observed · 0 missing · 0 excluded" in done.out
+
+
+def test_a_system_that_ends_this_process_does_not_end_it_well(tmp_path: Path) -> None:
+    """In process nothing can stop ``os._exit(0)``; what ``sys.exit(0)`` raises is caught like anything else."""
+    app = "import sys\ndef run(case):\n    sys.exit(0)\n"
+    done = spawned(project(tmp_path, app=app), "run", "--in-process", "--json")
+    assert done.code == 3
+    assert done.verdict("right") == (0, 0, 3, 0)
+
+
+def test_what_is_judged_and_not_gated_is_told(tmp_path: Path) -> None:
+    evaluators = [RIGHT, {"type": "exact_match", "criterion": "idle", "field": "answer", "value": "yes"}]
+    done = oloproof(project(tmp_path, evaluators=evaluators), "run")
+    assert done.code == 0
+    assert "judged, not gated: idle" in done.lines

@@ -1,0 +1,133 @@
+"""Every fenced block of the README and the documentation runs, or is at least read by the parser of its language.
+
+A comment on the line before a block directs what happens to it:
+
+``<!-- in: support_agent -->``  this and the page's next blocks work in a copy of that example (``, exact`` sets
+                                exact intervals), or in an empty directory (``new``)
+``<!-- file: app.py -->``       the block is written to that file, for the console blocks after it
+``<!-- fragment: why -->``      the block is not looked at
+
+A console block holds commands (``$ command  # exit 1``; 0 where nothing is said) and, under each, lines that its output
+must hold. White space and table rules do not count, and ``…`` stands for anything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"(?P<directives>(?:^<!-- .* -->\n)*)^```(?P<language>\w*)\n(?P<text>(?:.*\n)*?)^```$", re.M)
+DIRECTIVE = re.compile(r"<!-- (in|file|fragment): (.*) -->")
+COMMAND = re.compile(r"\$ (?P<command>.*?)(?:  # exit (?P<status>\d+))?$")
+
+
+@dataclass
+class Page:
+    """A page being read from top to bottom: the directory that it works in, and the names its Python has defined."""
+
+    directory: Path
+    names: dict[str, object] = field(default_factory=dict)
+
+    def enter(self, place: str) -> None:
+        """Work in the copy of an example or in an empty directory, made when it is first named."""
+        name, _, exact = place.partition(", ")
+        self.directory = self.directory.parent / place.replace(", ", "-")
+        if self.directory.exists():
+            return
+        if name == "new":
+            self.directory.mkdir()
+            return
+        shutil.copytree(ROOT / "examples" / name, self.directory, ignore=shutil.ignore_patterns(".oloproof", "__*"))
+        if exact:
+            config = self.directory / "oloproof.yaml"
+            config.write_text(config.read_text().replace("method: wilson", "method: exact"))
+
+    def run(self, block: str) -> None:
+        """Run the commands of a console block and look for what the block says of their output."""
+        output = ""
+        for line in block.splitlines():
+            if command := COMMAND.fullmatch(line):
+                status, output = self.shell(command["command"])
+                assert status == int(command["status"] or 0), f"{line}\n{output}"
+            elif line:
+                wanted = ".*".join(re.escape(squeezed(part)) for part in line.split("…"))
+                assert re.search(wanted, squeezed(output)), f"not in the output: {line}\n{output}"
+
+    def shell(self, command: str) -> tuple[int, str]:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = os.environ | {"PATH": path, "COLUMNS": "160"}
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=self.directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+
+def squeezed(text: str) -> str:
+    """Each line without its table rules, white space reduced to single blanks."""
+    return "\n".join(" ".join(re.sub("[│┃|]", " ", line).split()) for line in text.splitlines())
+
+
+def blocks(page: Path) -> Iterator[tuple[dict[str, str], str, str]]:
+    """The directives, the language and the text of each block."""
+    for block in FENCE.finditer(page.read_text(encoding="utf-8")):
+        yield dict(DIRECTIVE.findall(block["directives"])), block["language"], block["text"]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_block_of_the_page_holds(path: Path, tmp_path: Path) -> None:
+    page = Page(tmp_path / "start")
+    page.directory.mkdir()
+    for directives, language, text in blocks(path):
+        if place := directives.get("in"):
+            page.enter(place)
+        if "fragment" in directives:
+            continue
+        if name := directives.get("file"):
+            (page.directory / name).write_text(text, encoding="utf-8")
+        match language:
+            case "console":
+                page.run(text)
+            case "python" if name:
+                compile(text, name, "exec")
+            case "python":
+                exec(compile(text, str(path), "exec"), page.names)
+            case "yaml":
+                assert yaml.safe_load(text) is not None
+            case "json":
+                read_json(text)
+            case _:
+                pytest.fail(f"no rule for a {language!r} block; call it a fragment and say why:\n{text}")
+
+
+def read_json(text: str) -> None:
+    """One document, or one a line."""
+    try:
+        json.loads(text)
+    except ValueError:
+        for line in text.splitlines():
+            json.loads(line)
+
+
+def test_the_pages_have_blocks() -> None:
+    languages = [language for path in PAGES for _, language, _ in blocks(path)]
+    assert {"console", "python", "yaml", "json"} <= set(languages)

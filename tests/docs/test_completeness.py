@@ -1,0 +1,112 @@
+"""Every name that a user can write or read is documented: commands, options, keys, evaluators, reasons, codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import pytest
+
+from oloproof.cli.app import app
+from oloproof.errors import ExitCode
+from oloproof.evaluators import EVALUATORS
+from oloproof.model import decision, judgment, project
+from oloproof.project import json_schema
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def missing(words: Iterable[str], text: str) -> list[str]:
+    """The words that stand nowhere in the text."""
+    return [word for word in words if not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)]
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(app)
+    for name in app.list_commands(context):
+        command = app.get_command(context, name)
+        assert command is not None
+        yield name, command
+
+
+def property_names(schema: Any) -> Iterator[str]:
+    """Every key that a JSON Schema knows, at any depth."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        for value in schema.values():
+            yield from property_names(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from property_names(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_a_command_and_its_options(name: str, command: click.Command) -> None:
+    text = page("reference/commands.md")
+    sections = dict(re.findall(r"^## `oloproof (\w+).*?`\n(.*?)(?=^## |\Z)", text, re.M | re.S))
+    assert name in sections
+    shared = text[: text.index("## `oloproof")]
+    options = [option for parameter in command.params for option in parameter.opts if option.startswith("-")]
+    assert missing(options, shared + sections[name]) == []
+
+
+def test_no_command_that_does_not_exist() -> None:
+    documented = re.findall(r"^## `oloproof (\w+)", page("reference/commands.md"), re.M)
+    assert documented == [name for name, _ in commands()]
+
+
+@pytest.mark.parametrize("kind", list(EVALUATORS))
+def test_an_evaluator_and_its_options(kind: str) -> None:
+    text = page("reference/evaluators.md")
+    assert missing([kind, *EVALUATORS[kind].__struct_fields__], text) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("reference/metrics-and-slices.md", get_args(project.QuantitySource)),
+        ("reference/metrics-and-slices.md", get_args(project.SliceKind)),
+        ("reference/policy.md", decision.REASONS),
+        ("reference/policy.md", get_args(decision.State)),
+        ("reference/policy.md", get_args(decision.IntervalMethod)),
+        ("reference/policy.md", ("interval_threshold", "observed_count")),
+        ("reference/documents.md", get_args(decision.Outcome)),
+        ("reference/exit-codes.md", tuple(code.name for code in ExitCode)),
+        ("reference/exit-codes.md", tuple(str(code.value) for code in ExitCode)),
+        ("explanation/missing-data.md", get_args(judgment.Word)),
+        ("explanation/missing-data.md", get_args(judgment.MissingReason)),
+        ("explanation/missing-data.md", get_args(judgment.ExcludedReason)),
+    ],
+)
+def test_a_closed_list(name: str, words: tuple[str, ...]) -> None:
+    assert missing(words, page(name)) == []
+
+
+def test_every_key_of_the_files() -> None:
+    reference = page("reference/configuration.md") + page("reference/metrics-and-slices.md")
+    assert missing(sorted(set(property_names(json_schema("release")))), page("reference/policy.md")) == []
+    known = reference + page("reference/evaluators.md") + page("reference/policy.md")
+    assert missing(sorted(set(property_names(json_schema("oloproof")))), known) == []
+
+
+def test_every_document_format() -> None:
+    assert missing(sorted(set(re.findall(r"oloproof\.\w+/v\d+", sources()))), page("reference/documents.md")) == []
+
+
+def test_every_error_code_has_its_section_and_every_section_its_code() -> None:
+    documented = re.findall(r"^### (OLO\d{3})$", page("errors.md"), re.M)
+    assert sorted(set(re.findall(r"OLO\d{3}", sources()))) == documented
+
+
+def sources() -> str:
+    return "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))

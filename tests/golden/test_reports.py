@@ -1,0 +1,73 @@
+"""Reports in, texts out, compared with the files beside this one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from golden import specimens
+from oloproof.reports import document, markdown, terminal
+from oloproof.reports.case import case_view
+from oloproof.reports.junit import junit
+from oloproof.reports.lists import verdict_table
+from oloproof.reports.view import view
+
+REPORTS = {"support": specimens.support, "triage": specimens.triage, "odd": specimens.odd}
+CASES = {"looping": specimens.looping_case, "odd": specimens.odd_case}
+
+Golden = Callable[[str, str], None]
+
+
+@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("width", [60, 120])
+def test_terminal(name: str, width: int, golden: Golden) -> None:
+    golden(f"{name}.{width}.txt", terminal.render(view(REPORTS[name]()), width=width, color=False))
+
+
+def test_terminal_in_colour(golden: Golden) -> None:
+    golden("support.colour.txt", terminal.render(view(specimens.support()), width=120, color=True))
+
+
+def test_terminal_that_knows_ascii_only(golden: Golden) -> None:
+    text = terminal.render(view(specimens.support()), width=120, color=False, encoding="ascii")
+    golden("support.ascii.txt", text)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_markdown(name: str, golden: Golden) -> None:
+    golden(f"{name}.md", markdown.render(view(REPORTS[name]())))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_junit(name: str, golden: Golden) -> None:
+    golden(f"{name}.xml", "".join(junit(view(REPORTS[name]()), specimens.verdicts())))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_document(name: str, golden: Golden) -> None:
+    text = document.encode(document.report_document(REPORTS[name]()))
+    # The last digits of an exact bound are those of the scipy at hand.
+    rounded = json.loads(text, parse_float=lambda number: round(float(number), 12))
+    golden(f"{name}.json", document.encode(rounded))
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("width", [60, 120])
+def test_case(name: str, width: int, golden: Golden) -> None:
+    golden(f"case.{name}.{width}.txt", terminal.render_case(case_view(CASES[name]()), width=width, color=False))
+
+
+def test_case_document(golden: Golden) -> None:
+    golden("case.looping.json", document.encode(document.case_document(specimens.looping_case())))
+
+
+def test_failing_cases(golden: Golden) -> None:
+    table = verdict_table(specimens.verdicts(), title="failing cases")
+    golden("failures.120.txt", terminal.render_table(table, width=120, color=False))
+
+
+def test_verdict_lines(golden: Golden) -> None:
+    golden("verdicts.ndjson", "".join(document.verdict_lines(specimens.verdicts())))
+    golden("verdicts.csv", "".join(document.verdict_csv(specimens.verdicts())))

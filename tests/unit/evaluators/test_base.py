@@ -1,0 +1,258 @@
+"""What all evaluators share: names, ``only``, exclusion before anything else, crashes, and never an exception."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakes.evidence import calls, case, of_output, of_steps
+from oloproof.evaluators import EVALUATORS, ConfigError, UserEvaluator, judge
+from oloproof.evaluators.base import EXCERPT_LENGTH, EvaluatorBase, excerpt
+from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.evidence import Evidence
+from oloproof.model.judgment import EXCLUDED_REASONS, MISSING_REASONS, Judgment
+from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
+from oloproof.model.values import snapshot
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "contains": {"field": "answer", "expected_field": "answer"},
+    "exact_match": {"expected_field": "answer"},
+    "regex": {"pattern": "a+"},
+    "json_schema": {"schema": {"type": "object", "properties": {"answer": {"$ref": "#/$defs/a"}}, "$defs": {"a": {}}}},
+    "numeric": {"field": "total", "expected_field": "total"},
+    "agent_tool_called": {"tool_name": "a", "arguments": {"q": [1]}},
+    "agent_tool_sequence": {"mode": "in_order"},
+    "agent_no_undeclared_tool": {},
+    "agent_no_tool_loop": {"max_cycle": 3},
+    "agent_constraints_satisfied": {"constraints": ("kept",)},
+    "agent_max_steps": {"max_steps": 3},
+    "agent_max_tool_calls": {"max_calls": 2},
+    "agent_route": {},
+    "agent_tool_permissions": {"permissions": {"p": ("a",)}},
+    "agent_max_handoffs": {"max_handoffs": 1},
+}
+NAMES = {
+    "agent_tool_called": "agent_tool_a_called",
+    "agent_max_steps": "agent_steps_le_3",
+    "agent_max_tool_calls": "agent_tool_calls_le_2",
+    "agent_max_handoffs": "agent_handoffs_le_1",
+}
+READS_OUTPUT = {"contains", "exact_match", "regex", "json_schema", "numeric"}
+by_type = pytest.mark.parametrize("name", EVALUATORS)
+
+
+def built(name: str, **common: Any) -> EvaluatorBase:
+    return EVALUATORS[name](**OPTIONS[name], **common)
+
+
+def test_the_types_are_those_of_the_reference():
+    assert list(EVALUATORS) == list(OPTIONS)
+
+
+@by_type
+def test_default_criteria(name: str):
+    assert built(name).criterion == NAMES.get(name, name)
+    assert built(name, criterion="mine").criterion == "mine"
+
+
+@by_type
+def test_what_is_read(name: str):
+    assert built(name).reads == ("output" if name in READS_OUTPUT else "trajectory")
+
+
+@by_type
+def test_the_docstring_is_a_reference_entry(name: str):
+    text = EVALUATORS[name].__doc__ or ""
+    assert len(text.splitlines()) > 1
+
+
+@by_type
+def test_the_keys_have_a_schema_in_which_each_is_described(name: str):
+    schema = msgspec.json.schema_components([EVALUATORS[name]])[1][EVALUATORS[name].__name__]
+    assert schema["additionalProperties"] is False
+    assert all("description" in key for field, key in schema["properties"].items() if field != "type")
+
+
+@by_type
+def test_only_excludes_other_cases_whatever_the_system_did(name: str):
+    evaluator = built(name, only="metadata.surface == chat", on_system_error="fail")
+    for error in (None, "system_error"):
+        assert evaluator.judge(of_output(error=error, surface="mail")) == Judgment("excluded", "not_selected")
+
+
+@by_type
+def test_a_case_that_is_not_selected_has_no_problem(name: str):
+    evaluator = built(name, only="metadata.surface == chat")
+    assert evaluator.case_problem(case({"answer": [], "tools": 1, "route": [], "total": "x"}, surface="mail")) is None
+
+
+@by_type
+def test_only_must_be_a_condition(name: str):
+    with pytest.raises(ConfigError) as raised:
+        built(name, only="metadata.surface chat")
+    assert raised.value.field == "only"
+    assert raised.value.message.startswith("a comparison (==")
+
+
+def test_only_reads_expected_too():
+    evaluator = built("agent_tool_sequence", only="expected.kind == a or expected.tools.0 == b or metadata.x == 1")
+    assert evaluator.expected_fields == ("tools", "kind")
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [("contains", ("answer",)), ("agent_route", ("route",)), ("agent_no_undeclared_tool", ("tools",)), ("regex", ())],
+)
+def test_expected_fields(name: str, fields: tuple[str, ...]):
+    assert built(name).expected_fields == fields
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("contains", "no_reference"),
+        ("exact_match", "no_reference"),
+        ("numeric", "no_reference"),
+        ("agent_tool_sequence", "no_declared_tools"),
+        ("agent_no_undeclared_tool", "no_declared_tools"),
+        ("agent_route", "no_declared_route"),
+    ],
+)
+@pytest.mark.parametrize("error", [None, "system_error", "not_run"])
+def test_a_case_without_reference_is_excluded_before_anything_is_missing(name: str, reason: str, error: Any):
+    assert built(name, on_system_error="fail").judge(of_output(error=error)) == Judgment("excluded", reason)
+
+
+REFERENCES = {"answer": "yes", "total": 1, "tools": ["a"], "route": ["p"]}
+
+
+@by_type
+@pytest.mark.parametrize("error", ["system_error", "timeout", "not_run"])
+def test_where_nothing_was_recorded_the_cause_is_the_reason(name: str, error: Any):
+    assert built(name).judge(of_output(expected=REFERENCES, error=error)) == Judgment("missing", error)
+
+
+@by_type
+def test_where_nothing_was_recorded_without_a_cause_that_is_the_reason(name: str):
+    reason = "output_not_recorded" if name in READS_OUTPUT else "no_trajectory"
+    assert built(name).judge(of_output(expected=REFERENCES)) == Judgment("missing", reason)
+
+
+@by_type
+@pytest.mark.parametrize("error", ["system_error", "timeout"])
+def test_a_crash_counts_as_a_failure_where_that_is_asked_for(name: str, error: Any):
+    evaluator = built(name, on_system_error="fail")
+    assert evaluator.judge(of_output(expected=REFERENCES, error=error)) == Judgment("fail", error)
+
+
+@by_type
+def test_what_did_not_run_did_not_crash(name: str):
+    evaluator = built(name, on_system_error="fail")
+    assert evaluator.judge(of_output(expected=REFERENCES, error="not_run")) == Judgment("missing", "not_run")
+
+
+def test_what_a_crashed_run_settled_is_settled():
+    evidence = of_steps(calls("b"), REFERENCES, truncated=True, error="system_error")
+    assert built("agent_no_undeclared_tool").judge(evidence).verdict == "fail"
+    assert built("agent_max_steps").judge(evidence).reason == "system_error"
+
+
+def test_a_trajectory_handed_over_as_finished_stays_finished():
+    evidence = of_steps(calls("a"), REFERENCES, error="timeout")
+    assert built("agent_tool_sequence").judge(evidence).verdict == "pass"
+
+
+@pytest.mark.parametrize("tools", ["ab", 7, None, {"a": 1}])
+def test_a_reference_that_slipped_through_is_an_error_of_the_evaluator(tools: Any):
+    judgment = built("agent_tool_sequence").judge(of_steps(calls("b"), {"tools": tools}))
+    assert (judgment.verdict, judgment.reason) == ("missing", "evaluator_error")
+
+
+def test_judge_keeps_the_order():
+    evaluators = [built("agent_max_steps"), built("agent_max_tool_calls")]
+    assert judge(evaluators, of_steps(calls("a a a"))) == tuple(e.judge(of_steps(calls("a a a"))) for e in evaluators)
+
+
+@pytest.mark.parametrize("value", ["x" * EXCERPT_LENGTH, ["x"], None])
+def test_a_small_value_is_its_own_excerpt(value: Any):
+    assert excerpt(value) == value
+
+
+@pytest.mark.parametrize("value", ["x" * 10_000, ["x"] * 10_000])
+def test_a_large_value_is_cut(value: Any):
+    assert len(excerpt(value)) == EXCERPT_LENGTH
+    assert excerpt(value).endswith("…")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["answer", "q", "x"]), inner),
+    max_leaves=5,
+).map(snapshot)
+texts = st.sampled_from(["a", "p", "kept", "", "x"])
+steps = st.builds(
+    Step,
+    index=st.integers(-1, 3),
+    kind=st.sampled_from(["message", "tool_call", "handoff"]),
+    tool_name=st.none() | texts,
+    arguments=json_values,
+    agent=st.none() | texts,
+    to_agent=st.none() | texts,
+    turn=st.none() | st.integers(0, 1),
+    inside=st.none() | st.integers(0, 3),
+)
+trajectories = st.builds(
+    Trajectory,
+    steps=st.lists(steps, max_size=6).map(tuple),
+    truncated=st.booleans(),
+    constraints=st.lists(st.builds(ConstraintCheck, name=texts, passed=st.booleans())).map(tuple),
+)
+attempts = st.builds(
+    Attempt,
+    case_id=st.just("c"),
+    output=json_values | st.just(msgspec.UNSET),
+    error=st.none() | st.builds(AttemptError, kind=st.sampled_from(["system_error", "not_run"]), message=st.text()),
+    trajectory=st.none() | trajectories,
+)
+references = st.dictionaries(st.sampled_from(["answer", "total", "tools", "route"]), json_values | st.lists(texts))
+
+
+@by_type
+@given(attempt=attempts, expected=references)
+@settings(max_examples=40, deadline=None)
+def test_every_evidence_has_a_judgment_that_json_can_carry(name: str, attempt: Attempt, expected: dict[str, Any]):
+    evaluator = built(name)
+    evidence = Evidence(Case(id="c", expected=expected), attempt)
+
+    judgment = evaluator.judge(evidence)
+
+    if judgment.verdict == "missing":
+        assert judgment.reason in MISSING_REASONS
+    if judgment.verdict == "excluded":
+        assert judgment.reason in EXCLUDED_REASONS
+    if evaluator.case_problem(evidence.case) is None:
+        assert judgment.reason != "evaluator_error"
+    assert msgspec.json.decode(msgspec.json.encode(judgment), type=Judgment).verdict == judgment.verdict
+
+
+class TestUserEvaluator:
+    def test_its_name_is_the_functions(self):
+        assert UserEvaluator(target="pkg.checks:polite").criterion == "polite"
+
+    def test_it_gives_the_workers_verdict(self):
+        verdict = Judgment("fail", "rude", (2,))
+        evidence = of_output("x", verdicts={"polite": verdict})
+        assert UserEvaluator(target="checks:polite").judge(evidence) == verdict
+
+    def test_no_verdict_is_an_error_of_the_evaluator(self):
+        judgment = UserEvaluator(target="checks:polite").judge(of_output("x"))
+        assert (judgment.verdict, judgment.reason) == ("missing", "evaluator_error")
+
+    @pytest.mark.parametrize("error", ["system_error", "timeout", "not_run"])
+    def test_a_run_that_broke_off_is_missing_whatever_it_says_of_the_beginning(self, error: Any):
+        evidence = of_output(error=error, verdicts={"polite": Judgment("pass")})
+        assert UserEvaluator(target="checks:polite").judge(evidence) == Judgment("missing", error)

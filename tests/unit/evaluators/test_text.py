@@ -1,0 +1,98 @@
+"""``contains`` and ``regex``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fakes.evidence import case, of_output
+from oloproof.evaluators import ConfigError
+from oloproof.evaluators.text import Contains, Regex
+from oloproof.model.judgment import Judgment
+
+ANSWER = Contains(field="answer", expected_field="answer")
+
+
+@pytest.mark.parametrize(("answer", "word"), [("it was refunded.", "pass"), ("Refunded", "fail"), ("", "fail")])
+def test_contains(answer: str, word: str):
+    judgment = ANSWER.judge(of_output({"answer": answer}, {"answer": "refunded"}))
+    assert judgment == Judgment(word, expected="refunded", found=answer)  # type: ignore[arg-type]
+
+
+def test_a_literal_reference_needs_no_expected():
+    assert Contains(value="ok").judge(of_output("all ok")).verdict == "pass"
+
+
+@pytest.mark.parametrize("output", [{}, {"answers": "refunded"}, "refunded", None, []])
+def test_an_absent_field_fails_and_is_not_taken_for_null(output: Any):
+    judgment = ANSWER.judge(of_output(output, {"answer": "refunded"}))
+    assert (judgment.verdict, judgment.reason) == ("fail", "field_absent")
+
+
+@pytest.mark.parametrize("answer", [None, 7, ["refunded"], {"refunded": 1}])
+def test_what_is_no_text_fails(answer: Any):
+    judgment = ANSWER.judge(of_output({"answer": answer}, {"answer": "refunded"}))
+    assert (judgment.verdict, judgment.reason) == ("fail", "not_text")
+
+
+@pytest.mark.parametrize("reference", ["", None, 7, ["a"]])
+def test_a_reference_that_is_no_text_is_a_problem_of_the_case(reference: Any):
+    assert ANSWER.case_problem(case({"answer": reference})) == "expected.answer must be a text that is not empty"
+    assert ANSWER.judge(of_output({"answer": "x"}, {"answer": reference})).reason == "evaluator_error"
+
+
+def test_a_case_without_the_reference_has_no_problem():
+    assert ANSWER.case_problem(case({"other": ""})) is None
+
+
+def test_paths_reach_inside():
+    evaluator = Contains(field="items.1.text", expected_field="answers.first")
+    evidence = of_output({"items": [{}, {"text": "abc"}]}, {"answers": {"first": "b"}})
+    assert evaluator.judge(evidence).verdict == "pass"
+    assert evaluator.expected_fields == ("answers",)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({}, "expected_field"),
+        ({"expected_field": "a", "value": "b"}, "expected_field"),
+        ({"value": ""}, "value"),
+        ({"value": "x", "field": "a..b"}, "field"),
+        ({"expected_field": ".a"}, "expected_field"),
+    ],
+)
+def test_configurations_that_are_refused(options: dict[str, Any], field: str):
+    with pytest.raises(ConfigError) as raised:
+        Contains(**options)
+    assert raised.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "word"),
+    [("^ord-[0-9]+$", "ord-12", "pass"), ("[0-9]", "a1b", "pass"), ("^b", "ab", "fail"), ("(?i)YES", "yes", "pass")],
+)
+def test_regex(pattern: str, text: str, word: str):
+    assert Regex(field="t", pattern=pattern).judge(of_output({"t": text})).verdict == word
+
+
+def test_a_hostile_text_takes_linear_time():
+    assert Regex(pattern="^(a+)+$").judge(of_output("a" * 100_000 + "b")).verdict == "fail"
+
+
+@pytest.mark.parametrize("output", [None, 1, ["a"]])
+def test_regex_of_what_is_no_text_fails(output: Any):
+    assert Regex(pattern=".*").judge(of_output(output)).reason == "not_text"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"), [("(", False), ("a**", False), ("(?=a)", True), ("(?<!a)b", True), (r"(a)\1", True)]
+)
+def test_a_pattern_that_re2_refuses_is_refused(pattern: str, hint: bool, capfd: pytest.CaptureFixture[str]):
+    with pytest.raises(ConfigError) as raised:
+        Regex(pattern=pattern)
+    assert raised.value.field == "pattern"
+    assert raised.value.message.startswith(f"RE2 cannot compile {pattern!r}: ")
+    assert ("@evaluator function" in raised.value.message) == hint
+    assert capfd.readouterr() == ("", "")

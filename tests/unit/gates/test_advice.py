@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import Any
+
+from oloproof.gates import decide, warnings
+from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, Rule
+from oloproof.model.tally import Distribution, Measured, Metric, Quantile, Rate, SliceGroup, Tally
+
+RIGHT = Rate("right", Tally(400))
+FLOOR = IntervalThreshold(id="floor", metric="right", min="0.8")
+
+
+def told(*metrics: Metric, rules: tuple[Rule, ...] = (FLOOR,), groups: tuple[SliceGroup, ...] = (), **fields: Any):
+    measured = Measured(cases=400, metrics=metrics, slices=groups)
+    policy = Policy(rules=rules, **fields)
+    return warnings(measured, policy, decide(measured, policy))
+
+
+def test_nothing_to_tell() -> None:
+    assert told(RIGHT) == ()
+
+
+def test_vacuous_metrics() -> None:
+    steps = Quantile("steps", "agent_steps", "0.5", "steps", Distribution(floors=((0, 3),)))
+    rules = (FLOOR, ObservedCount(id="safe", metric="careful", max_failures=9))
+    assert told(RIGHT, Rate("careful", Tally(missing=3, excluded=2)), steps, rules=rules) == (
+        "criterion 'careful' judged no case: 3 missing, 2 excluded",
+        "metric 'steps' observed no case: 3 missing",
+    )
+
+
+def test_vacuous_slices() -> None:
+    def group(name: str, value: str) -> SliceGroup:
+        return SliceGroup(name, value, 3, ())
+
+    groups = (
+        group("metadata.surfce", "(none)"),
+        group("route", "(unplaced)"),
+        group("first_tool", "(none)"),
+        group("metadata.surface", "chat"),
+        group("metadata.surface", "(none)"),
+    )
+    assert told(RIGHT, groups=groups) == ("slice 'metadata.surfce' placed no case", "slice 'route' placed no case")
+
+
+def test_judged_and_not_gated() -> None:
+    steps = Quantile("steps", "agent_steps", "0.5", "steps", Distribution(((3, 3),)))
+    others = Rate("careful", Tally(1)), Rate("polite", Tally(1))
+    assert told(RIGHT, *others, steps) == ("judged, not gated: careful, polite",)
+
+
+def test_low_confidence() -> None:
+    assert told(RIGHT, confidence_level=0.9) == ()
+    assert told(RIGHT, confidence_level=0.85) == ("confidence_level 0.85 is below 0.9: rules settle on weak evidence",)
+
+
+def test_achieved_error() -> None:
+    high = (IntervalThreshold(id="floor", metric="right", min="0.99"),)
+    (message,) = told(Rate("right", Tally(10)), rules=high, block_on=("FAIL",), warn_on=("INSUFFICIENT_EVIDENCE",))[:1]
+    assert message == (
+        "rule 'floor' calls a system exactly at its bound FAIL in 9.6% of suites of 10 cases, nominally 2.5%:"
+        " consider `interval_method: exact`"
+    )
+    low = (IntervalThreshold(id="floor", metric="right", min="0.05"),)
+    (message,) = told(Rate("right", Tally(11)), rules=low)
+    assert message.startswith("rule 'floor' calls a system exactly at its bound PASS in 10.2% of suites of 11 cases")
+    assert told(Rate("right", Tally(11)), rules=low, interval_method="exact") == ()
+
+
+def test_states_that_do_not_block() -> None:
+    rules = (FLOOR, ObservedCount(id="safe", metric="careful", max_failures=0))
+    metrics = RIGHT, Rate("careful", Tally(9, 0, 1))
+    warned = "rule 'safe' is INSUFFICIENT_EVIDENCE (missing_could_hide_failures) and does not block"
+    listed = told(*metrics, rules=rules, block_on=("FAIL",), warn_on=("INSUFFICIENT_EVIDENCE",))
+    assert listed == (warned,)
+    unlisted = told(*metrics, rules=rules, block_on=("FAIL",))
+    assert unlisted == ("INSUFFICIENT_EVIDENCE is in neither block_on nor warn_on: it does not block", warned)
+
+
+def test_review_is_told_only_where_a_rule_asks_for_it() -> None:
+    reviewed = (IntervalThreshold(id="floor", metric="right", min="0.8", requires_manual_review=True),)
+    assert told(RIGHT, block_on=("INSUFFICIENT_EVIDENCE",)) == ()
+    assert told(RIGHT, rules=reviewed, block_on=("INSUFFICIENT_EVIDENCE",)) == (
+        "MANUAL_REVIEW is in neither block_on nor warn_on: it does not block",
+        "rule 'floor' is MANUAL_REVIEW (review_required) and does not block",
+    )
+
+
+def test_a_run_without_a_policy_is_told_what_was_vacuous() -> None:
+    measured = Measured(cases=2, metrics=(Rate("right", Tally(excluded=2)), Rate("careful", Tally(2))))
+    assert warnings(measured, None, ()) == ("criterion 'right' judged no case: 0 missing, 2 excluded",)

@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oloproof.errors import UsageError
+from oloproof.gates import decide
+from oloproof.model.decision import Approval, Decision, IntervalThreshold, ObservedCount, Policy
+from oloproof.model.tally import Distribution, Measured, Quantile, Rate, Tally
+from oloproof.stats import proportion
+from oloproof.stats.boundaries import boundaries
+
+GOLDEN = Path(__file__).resolve().parents[3].parent / "shared" / "design" / "statistics_golden.json"
+
+
+def golden(section: str) -> list[dict[str, Any]]:
+    return json.loads(GOLDEN.read_text())[section] if GOLDEN.exists() else []
+
+
+needs_golden = pytest.mark.skipif(not GOLDEN.exists(), reason="the golden statistics are not beside the repository")
+
+
+def measured(*metrics: Rate | Quantile) -> Measured:
+    return Measured(cases=0, metrics=metrics)
+
+
+def rate(passed: int = 0, failed: int = 0, missing: int = 0) -> Rate:
+    return Rate("right", Tally(passed, failed, missing))
+
+
+def steps(observed: dict[float, int], floors: dict[float, int] | None = None, quantile: str = "0.5") -> Quantile:
+    pairs = tuple(sorted(observed.items())), tuple(sorted((floors or {}).items()))
+    return Quantile("steps", "agent_steps", quantile, "steps", Distribution(*pairs))
+
+
+def interval_rule(metric: str = "right", **fields: Any) -> IntervalThreshold:
+    return IntervalThreshold(id="rule", metric=metric, **fields)
+
+
+def count_rule(max_failures: int = 0, **fields: Any) -> ObservedCount:
+    return ObservedCount(id="rule", metric="right", max_failures=max_failures, **fields)
+
+
+def decided(metric: Rate | Quantile, rule: IntervalThreshold | ObservedCount, **policy: Any) -> Decision:
+    (decision,) = decide(measured(metric), Policy(rules=(rule,), **policy))
+    return decision
+
+
+@pytest.mark.parametrize(
+    ("tally", "state", "reason"),
+    [
+        ((40, 0, 0), "PASS", "observed_failures_within_limit"),
+        ((39, 1, 0), "PASS", "observed_failures_within_limit"),
+        ((39, 0, 1), "PASS", "observed_failures_within_limit"),
+        ((38, 1, 1), "INSUFFICIENT_EVIDENCE", "missing_could_hide_failures"),
+        ((38, 2, 0), "FAIL", "observed_failures_exceed_limit"),
+        ((0, 2, 38), "FAIL", "observed_failures_exceed_limit"),
+        ((0, 0, 0), "INSUFFICIENT_EVIDENCE", "no_observation"),
+    ],
+)
+def test_observed_count(tally: tuple[int, int, int], state: str, reason: str) -> None:
+    decision = decided(rate(*tally), count_rule(1))
+    assert (decision.state, decision.reason) == (state, reason)
+    assert (decision.passed, decision.failed, decision.missing) == tally
+    assert (decision.kind, decision.threshold, decision.maximum) == ("observed_count", 1, None)
+    assert (decision.lower, decision.upper, decision.false_pass, decision.false_fail) == (None, None, None, None)
+
+
+def test_a_failure_over_the_limit_fails_however_few_ran_and_however_many_are_missing() -> None:
+    decision = decided(rate(0, 1, 9), count_rule(min_cases=50, max_missing="0"))
+    assert (decision.state, decision.reason) == ("FAIL", "observed_failures_exceed_limit")
+
+
+@pytest.mark.parametrize(
+    ("tally", "state", "reason"),
+    [
+        ((98, 2, 0), "PASS", "lower_bound_meets_minimum"),
+        ((170, 30, 0), "FAIL", "upper_bound_below_minimum"),
+        ((95, 5, 0), "INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold"),
+        ((95, 0, 5), "INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold"),
+        ((0, 0, 10), "INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold"),
+        ((0, 0, 0), "INSUFFICIENT_EVIDENCE", "no_observation"),
+    ],
+)
+def test_minimum_rate(tally: tuple[int, int, int], state: str, reason: str) -> None:
+    decision = decided(rate(*tally), interval_rule(min="0.90"))
+    assert (decision.state, decision.reason) == (state, reason)
+    assert (decision.lower, decision.upper) == proportion.interval(*tally)
+    assert (decision.threshold, decision.maximum) == (0.9, None)
+
+
+@pytest.mark.parametrize(
+    ("tally", "state", "reason"),
+    [
+        ((2, 98, 0), "PASS", "upper_bound_meets_maximum"),
+        ((30, 170, 0), "FAIL", "lower_bound_above_maximum"),
+        ((5, 95, 0), "INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold"),
+        ((0, 95, 5), "INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold"),
+    ],
+)
+def test_maximum_rate(tally: tuple[int, int, int], state: str, reason: str) -> None:
+    decision = decided(rate(*tally), interval_rule(max="0.1"))
+    assert (decision.state, decision.reason) == (state, reason)
+    assert (decision.threshold, decision.maximum) == (None, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("tally", "state", "reason"),
+    [
+        ((200, 200, 0), "PASS", "interval_within_bounds"),
+        ((100, 300, 0), "FAIL", "upper_bound_below_minimum"),
+        ((300, 100, 0), "FAIL", "lower_bound_above_maximum"),
+        ((160, 240, 0), "INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold"),
+        ((240, 160, 0), "INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold"),
+    ],
+)
+def test_both_bounds(tally: tuple[int, int, int], state: str, reason: str) -> None:
+    decision = decided(rate(*tally), interval_rule(min="0.4", max="0.6"))
+    assert (decision.state, decision.reason) == (state, reason)
+    assert (decision.threshold, decision.maximum) == (0.4, 0.6)
+
+
+def test_the_policys_method_and_level_decide() -> None:
+    rule = interval_rule(min="0.8")
+    assert decided(rate(16, 0), rule).state == "PASS"
+    assert decided(rate(16, 0), rule, interval_method="exact").state == "INSUFFICIENT_EVIDENCE"
+    assert decided(rate(16, 0), rule, confidence_level=0.99).state == "INSUFFICIENT_EVIDENCE"
+    assert decided(rate(16, 0), rule, interval_method="exact").lower == pytest.approx(0.025 ** (1 / 16))
+
+
+def test_achieved_errors_are_those_at_the_bound() -> None:
+    at_minimum = boundaries(40, Fraction("0.8"))
+    below = decided(rate(33, 7), interval_rule(min="0.8"))
+    assert (below.false_pass, below.false_fail) == (at_minimum.false_pass, at_minimum.false_fail)
+    above = decided(rate(7, 33), interval_rule(max="0.2"))
+    assert (above.false_pass, above.false_fail) == (at_minimum.false_pass, at_minimum.false_fail)
+    at_other = boundaries(40, Fraction("0.05"))
+    both = decided(rate(33, 7), interval_rule(min="0.05", max="0.2"))
+    assert both.false_pass == max(at_minimum.false_pass, at_other.false_pass)
+    assert both.false_fail == max(at_minimum.false_fail, at_other.false_fail)
+    assert decided(rate(), interval_rule(min="0.8")).false_pass is None
+
+
+def test_quantile_at_most() -> None:
+    rule = interval_rule("steps", max="12")
+    assert decided(steps({3: 10, 12: 10}), rule).state == "PASS"
+    assert decided(steps({3: 10, 12: 10}), rule).reason == "upper_bound_meets_maximum"
+    assert decided(steps({13: 20}), rule).state == "FAIL"
+    assert decided(steps({13: 20}), rule).reason == "lower_bound_above_maximum"
+    assert decided(steps({3: 10, 13: 10}), rule).state == "INSUFFICIENT_EVIDENCE"
+
+
+def test_quantile_at_least() -> None:
+    rule = interval_rule("steps", min="12")
+    assert decided(steps({12: 20}), rule).reason == "lower_bound_meets_minimum"
+    assert decided(steps({11: 20}), rule).reason == "upper_bound_below_minimum"
+    assert decided(steps({11: 10, 12: 10}), rule).reason == "interval_overlaps_threshold"
+    both = interval_rule("steps", min="12", max="12")
+    assert decided(steps({12: 20}), both).reason == "interval_within_bounds"
+
+
+def test_a_quantile_without_an_upper_bound_never_meets_a_maximum() -> None:
+    decision = decided(steps({1: 39}, {1: 1}, quantile="0.95"), interval_rule("steps", max="1000"))
+    assert (decision.state, decision.reason) == ("INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold")
+    assert (decision.estimate, decision.lower, decision.upper) == (1, 1, None)
+    assert (decision.passed, decision.failed, decision.missing) == (0, 0, 1)
+    assert decision.false_pass is None
+
+
+def test_floors_alone_can_fail_a_maximum() -> None:
+    decision = decided(steps({}, {13: 20}), interval_rule("steps", max="12"))
+    assert (decision.state, decision.estimate, decision.lower) == ("FAIL", None, 13)
+
+
+def test_a_recorded_decimal_meets_the_same_decimal_in_a_rule() -> None:
+    assert decided(steps({0.7: 20}), interval_rule("steps", min="0.7")).state == "PASS"
+    assert decided(steps({0.3: 20}), interval_rule("steps", max="0.30")).state == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("metric", "rule"),
+    [
+        (rate(40), count_rule(5, min_cases=41)),
+        (rate(40), interval_rule(min="0.5", min_cases=41)),
+        (rate(0, 40), interval_rule(min="0.5", min_cases=41)),
+        (steps({1: 40}), interval_rule("steps", max="12", min_cases=41)),
+    ],
+)
+def test_too_few_cases(metric: Rate | Quantile, rule: IntervalThreshold | ObservedCount) -> None:
+    decision = decided(metric, rule)
+    assert (decision.state, decision.reason) == ("INSUFFICIENT_EVIDENCE", "below_min_cases")
+
+
+def test_missing_cases_count_towards_min_cases() -> None:
+    assert decided(rate(39, 0, 1), count_rule(5, min_cases=40)).state == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("metric", "rule"),
+    [
+        (rate(92, 0, 8), count_rule(10, max_missing="0.07")),
+        (rate(92, 0, 8), interval_rule(min="0.5", max_missing="0.07")),
+        (steps({1: 92}, {1: 8}), interval_rule("steps", max="12", max_missing="0.07")),
+    ],
+)
+def test_too_many_missing(metric: Rate | Quantile, rule: IntervalThreshold | ObservedCount) -> None:
+    decision = decided(metric, rule)
+    assert (decision.state, decision.reason) == ("INSUFFICIENT_EVIDENCE", "missing_exceeds_policy")
+
+
+@pytest.mark.parametrize(("missing", "limit"), [(7, "0.07"), (55, "0.55"), (29, "0.29"), (0, "0")])
+def test_the_share_of_missing_compares_as_a_rational(missing: int, limit: str) -> None:
+    decision = decided(rate(100 - missing, 0, missing), count_rule(100, max_missing=limit))
+    assert decision.reason == "observed_failures_within_limit"
+
+
+def test_reasons_come_in_order() -> None:
+    empty = decided(rate(), interval_rule(min="0.5", min_cases=10, max_missing="0"))
+    few = decided(rate(0, 0, 5), interval_rule(min="0.5", min_cases=10, max_missing="0"))
+    assert (empty.reason, few.reason) == ("no_observation", "below_min_cases")
+
+
+REVIEWED = {"requires_manual_review": True}
+
+
+def approved(*approvals: Approval, digest: str = "d1") -> Decision:
+    (decision,) = decide(measured(rate(40)), Policy(rules=(count_rule(**REVIEWED),)), approvals, digest)
+    return decision
+
+
+def approval(rule: str = "rule", by: str = "Ada", digest: str = "d1") -> Approval:
+    return Approval(rule=rule, by=by, at="2026-11-30T00:00:00Z", run_digest=digest)
+
+
+def test_a_pass_waits_for_review() -> None:
+    decision = approved()
+    assert (decision.state, decision.reason, decision.blocking) == ("MANUAL_REVIEW", "review_required", True)
+    assert decision.approved_by is None
+
+
+def test_an_approval_of_this_run_clears_it() -> None:
+    decision = approved(approval(by="Grace"), approval())
+    assert (decision.state, decision.reason) == ("PASS", "observed_failures_within_limit")
+    assert (decision.blocking, decision.approved_by) == (False, "Ada")
+
+
+def test_no_other_approval_clears_it() -> None:
+    assert approved(approval("other")).state == "MANUAL_REVIEW"
+    assert approved(approval(digest="d2")).state == "MANUAL_REVIEW"
+    assert approved(approval(digest=""), digest="").state == "MANUAL_REVIEW"
+
+
+@pytest.mark.parametrize(("tally", "state"), [((39, 1, 0), "FAIL"), ((39, 0, 1), "INSUFFICIENT_EVIDENCE")])
+def test_review_changes_only_a_pass(tally: tuple[int, int, int], state: str) -> None:
+    policy = Policy(rules=(count_rule(**REVIEWED),))
+    (decision,) = decide(measured(rate(*tally)), policy, [approval()], "d1")
+    assert (decision.state, decision.approved_by) == (state, None)
+
+
+def test_blocking_is_what_the_policy_says() -> None:
+    rule = interval_rule(min="0.9")
+    assert decided(rate(95, 5), rule).blocking
+    assert not decided(rate(95, 5), rule, block_on=("FAIL",)).blocking
+    assert decided(rate(170, 30), rule, block_on=()).blocking
+    assert not decided(rate(98, 2), rule, block_on=("PASS",)).blocking
+
+
+def test_decisions_come_in_the_policys_order() -> None:
+    rules = (IntervalThreshold(id="b", metric="steps", max="9"), ObservedCount(id="a", metric="right", max_failures=0))
+    assert [d.rule for d in decide(measured(rate(9), steps({1: 9})), Policy(rules=rules))] == ["b", "a"]
+
+
+def test_rules_that_do_not_fit_the_run_are_refused_all_at_once() -> None:
+    rules = (
+        ObservedCount(id="typo", metric="rihgt", max_failures=0),
+        ObservedCount(id="odd", metric="zzz", max_failures=0),
+        ObservedCount(id="count", metric="steps", max_failures=0),
+        IntervalThreshold(id="open", metric="right"),
+        IntervalThreshold(id="wide", metric="right", min="0.5", max="12"),
+        IntervalThreshold(id="fine", metric="steps", max="12"),
+    )
+    with pytest.raises(UsageError) as raised:
+        decide(measured(rate(1), steps({1: 1})), Policy(rules=rules))
+    assert [(problem.code, problem.message, problem.hint) for problem in raised.value.problems] == [
+        ("OLO620", "rule 'typo' names no metric of the run: 'rihgt'", "did you mean 'right'?"),
+        ("OLO620", "rule 'odd' names no metric of the run: 'zzz'", "the run measured right, steps"),
+        (
+            "OLO621",
+            "rule 'count' counts failures, and 'steps' is a quantile, which has none",
+            "give the rule a min or a max instead of max_failures",
+        ),
+        ("OLO621", "rule 'open' has neither min nor max", "give it one of them"),
+        ("OLO621", "rule 'wide' bounds the rate 'right' by 12", "a rate lies between 0 and 1"),
+    ]
+
+
+@needs_golden
+@pytest.mark.parametrize("row", golden("max_failures"))
+def test_golden_observed_counts(row: dict[str, Any]) -> None:
+    metric = rate(row["passes"], row["failures"], row["missing"])
+    assert decided(metric, count_rule(row["max_failures"])).state == row["verdict"]
+
+
+@needs_golden
+@pytest.mark.parametrize("row", golden("interval_gate"))
+def test_golden_interval_gates(row: dict[str, Any]) -> None:
+    metric = rate(row["passes"], row["failures"], row["missing"])
+    decision = decided(metric, interval_rule(min=str(row["threshold"])))
+    assert decision.state == row["verdict"]
+    assert decision.lower == pytest.approx(row["lower"], abs=1e-12)
+    assert decision.upper == pytest.approx(row["upper"], abs=1e-12)

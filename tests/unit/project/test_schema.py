@@ -1,0 +1,120 @@
+"""The schemas accept what the loader accepts and refuse what a schema can refuse."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from oloproof.evaluators import EVALUATORS
+from oloproof.project import json_schema
+from oloproof.project.nodes import plain
+from oloproof.project.problems import Problems
+from oloproof.project.spec import ConfigFile, PolicyFile
+from oloproof.project.yaml_nodes import parse_yaml
+
+ROOT = Path(__file__).parents[3]
+
+
+def document(text: str) -> Any:
+    problems = Problems("f")
+    node = parse_yaml(text.encode(), problems)
+    assert node is not None
+    return plain(node, problems)
+
+
+def accepts(which: str, text: str) -> bool:
+    return jsonschema.Draft202012Validator(json_schema(which)).is_valid(document(text))
+
+
+@pytest.mark.parametrize("which", ["oloproof", "release"])
+def test_it_is_a_schema(which: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(json_schema(which))
+    assert not re.search(r'"type": ?"null"', msgspec.json.encode(json_schema(which)).decode())
+
+
+def test_the_example_and_the_examples_are_valid() -> None:
+    assert accepts("oloproof", (ROOT / "oloproof.yaml.example").read_text())
+    for file in ROOT.glob("examples/*/oloproof.yaml"):
+        assert accepts("oloproof", file.read_text())
+    for file in ROOT.glob("examples/*/release.yaml"):
+        assert accepts("release", file.read_text())
+
+
+def test_the_example_shows_every_key_and_every_evaluator() -> None:
+    text = (ROOT / "oloproof.yaml.example").read_text()
+    schema = json_schema("oloproof")
+    sections = ("SystemSection", "IntervalSection", "QuantileEntry", "PolicySection", "IntervalThresholdEntry")
+    keys = set(schema["properties"]).union(*(schema["$defs"][section]["properties"] for section in sections))
+    for cls in EVALUATORS.values():
+        keys |= set(schema["$defs"][cls.__name__]["properties"])
+    assert [key for key in sorted(keys) if not re.search(rf"\b{key}\b", text)] == []
+    assert [name for name in EVALUATORS if f"type: {name}" not in text] == []
+
+
+def test_every_key_of_the_files_is_described() -> None:
+    for which, cls in (("oloproof", ConfigFile), ("release", PolicyFile)):
+        schema = json_schema(which)
+        assert set(schema["properties"]) == set(cls.__struct_fields__)
+        for name, part in schema["properties"].items():
+            described = part if "description" in part else schema["$defs"][part["$ref"].rpartition("/")[2]]
+            assert described["description"], name
+
+
+VALID = """version: 1
+project: p
+dataset: d.jsonl
+system: {callable: "app:run"}
+evaluators:
+  - {type: contains, criterion: right, value: x}
+  - {type: "checks:polite", only: metadata.a == b}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        VALID,
+        VALID + "policy: none\n",
+        VALID + "policy: {rules: [{id: a, metric: right, min: 0.5}]}\n",
+        VALID + "policy: {rules: [{id: a, metric: right, kind: observed_count, max_failures: 0}]}\n",
+        VALID + 'slices: [metadata.a.b, route, "tool_calls:2"]\n',
+        VALID.replace("dataset: d.jsonl\n", "cases: 3\n").replace(
+            'callable: "app:run"', "recorded: [a.jsonl, b.jsonl]"
+        ),
+    ],
+)
+def test_what_the_loader_accepts(text: str) -> None:
+    assert accepts("oloproof", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        VALID.replace("version: 1", 'version: "1"'),
+        VALID.replace("version: 1", "version: 2"),
+        VALID.replace("project: p\n", ""),
+        VALID.replace("project: p", "project:"),
+        VALID.replace("type: contains", "type: contain"),
+        VALID.replace("criterion: right", "criterium: right"),
+        VALID.replace("checks:polite", "a b:c"),
+        VALID.replace("app:run", "app.run"),
+        VALID.replace('callable: "app:run"', 'callable: "app:run", recorded: x'),
+        VALID.replace('callable: "app:run"', "name: x"),
+        VALID + "min_slice_support: 0\n",
+        VALID + "interval: {method: wilsn}\n",
+        VALID + "slices: [first_tol]\n",
+        VALID + "metrics: [{id: m, type: quantile, source: tokens, quantile: 1}]\n",
+        VALID + "policy: {rules: []}\n",
+        VALID + "policy: {rules: [{id: a, metric: right}]}\n",
+        VALID + "policy: {rules: [{id: a, metric: right, kind: other, min: 0.5}]}\n",
+        VALID + "policy: {rules: [{id: a, metric: right, max_failures: 0}]}\n",
+        VALID + "policy: {block_on: [MANUAL_REVIEW], rules: [{id: a, metric: right, min: 0.5}]}\n",
+    ],
+)
+def test_what_the_loader_refuses_for_its_shape(text: str) -> None:
+    assert not accepts("oloproof", text)

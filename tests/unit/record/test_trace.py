@@ -1,0 +1,276 @@
+"""The .trace() builder."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+
+import pytest
+from msgspec import UNSET
+
+from oloproof import RecordError
+from oloproof.model.trajectory import contradiction
+from oloproof.record.case import CurrentCase, Recorder
+
+
+class Taped:
+    """A case with a recorder, and the trajectory that it has left so far."""
+
+    def __init__(self) -> None:
+        self.events = []
+        self.recorder = Recorder(self.events.append)
+        self.case = CurrentCase(id="c", input=None, metadata={}, seed=0, trial=1, _recorder=self.recorder)
+
+    def left(self):
+        trajectory = self.recorder.close("over")
+        assert contradiction(trajectory) is None
+        return trajectory
+
+
+@pytest.fixture
+def taped():
+    return Taped()
+
+
+def shape(trajectory):
+    return [(step.index, step.kind, step.tool_name) for step in trajectory.steps]
+
+
+def test_steps_are_numbered_and_the_end_is_kept(taped):
+    with taped.case.trace(step_limit=9, errors_recorded=False) as trace:
+        assert trace.index == 0
+        assert trace.message("hello") == 1
+        assert trace.tool_call("search", {"q": 1}, call_id="a") == 2
+        assert trace.tool_result("search", {"n": 3}, call_id="a") == 3
+        trace.observation("rain")
+        trace.decision("stay")
+        assert trace.final("done", tokens=5) == 6
+        assert trace.index == 6
+        trace.finish("success", truncated=True)
+    left = taped.left()
+    assert shape(left) == [
+        (1, "message", None),
+        (2, "tool_call", "search"),
+        (3, "tool_result", "search"),
+        (4, "observation", None),
+        (5, "decision", None),
+        (6, "final", None),
+    ]
+    assert (left.terminal_status, left.truncated, left.step_limit, left.errors_recorded) == ("success", True, 9, False)
+    assert [step.arguments for step in left.steps] == ["hello", {"q": 1}, None, "rain", "stay", "done"]
+    assert left.steps[2].error is UNSET
+    assert left.steps[5].tokens == 5
+
+
+def test_a_block_that_says_nothing_of_its_end_is_finished_and_unknown(taped):
+    with taped.case.trace() as trace:
+        trace.final()
+    left = taped.left()
+    assert (left.terminal_status, left.truncated) == ("unknown", False)
+
+
+def test_a_block_that_raises_leaves_a_truncated_prefix(taped):
+    with suppress(ZeroDivisionError), taped.case.trace(step_limit=4) as trace:
+        trace.message("hello")
+        trace.finish("success")
+        raise ZeroDivisionError
+    left = taped.left()
+    assert shape(left) == [(1, "message", None)]
+    assert (left.terminal_status, left.truncated, left.step_limit) == ("unknown", True, 4)
+
+
+def test_a_block_still_open_is_a_truncated_prefix(taped):
+    trace = taped.case.trace().__enter__()
+    trace.message("hello")
+    assert taped.left().truncated
+
+
+def test_calling_records_the_call_and_its_result(taped):
+    with taped.case.trace() as trace:
+        with trace.calling("lookup", order_id="o-1") as call:
+            assert call.index == 1
+            call.result = {"total": 3}
+        with trace.calling("lookup", {"class": "x", "self": 1}, name="n") as call:
+            call.error = "not found"
+        with trace.calling("ping"):
+            pass
+    steps = taped.left().steps
+    assert shape(taped.left())[:2] == [(1, "tool_call", "lookup"), (2, "tool_result", "lookup")]
+    assert steps[0].arguments == {"order_id": "o-1"}
+    assert (steps[1].result, steps[1].error) == ({"total": 3}, None)
+    assert steps[2].arguments == {"class": "x", "self": 1, "name": "n"}
+    assert (steps[3].result, steps[3].error) == (UNSET, "not found")
+    assert steps[4].arguments == {}
+    assert steps[5].result is UNSET
+
+
+def test_calling_keeps_arguments_as_they_were_at_the_call(taped):
+    ids = [1]
+    with taped.case.trace() as trace, trace.calling("lookup", ids=ids):
+        ids.append(2)
+    assert taped.left().steps[0].arguments == {"ids": [1]}
+
+
+def test_calling_records_what_it_raises_and_raises_it(taped):
+    with taped.case.trace() as trace:
+        with pytest.raises(KeyError, match="o-1"), trace.calling("lookup"):
+            raise KeyError("o-1")
+        trace.final("gave up")
+    left = taped.left()
+    assert left.steps[1].error == "KeyError: 'o-1'"
+    assert not left.truncated
+
+
+def test_what_a_call_raises_is_not_hidden_by_a_record_that_is_over(taped):
+    with suppress(KeyError), taped.case.trace() as trace, trace.calling("lookup"):
+        taped.recorder.close("timed out")
+        raise KeyError
+    assert len(taped.events) == 2
+
+
+def test_a_view_names_what_its_steps_carry(taped):
+    with taped.case.trace() as trace:
+        triage = trace.within(agent="triage")
+        triage.message("hello")
+        triage.handoff("billing")
+        billing = trace.within(agent="billing", turn=1)
+        with billing.calling("research") as call:
+            billing.within(agent="helper", inside=call.index).tool_call("search", {}, turn=2)
+        trace.final(agent="billing")
+    steps = taped.left().steps
+    assert [(s.kind, s.agent, s.to_agent, s.turn, s.inside) for s in steps] == [
+        ("message", "triage", None, None, None),
+        ("handoff", "triage", "billing", None, None),
+        ("tool_call", "billing", None, 1, None),
+        ("tool_call", "helper", None, 2, 3),
+        ("tool_result", "billing", None, 1, None),
+        ("final", "billing", None, None, None),
+    ]
+
+
+def test_checks_and_checkpoints(taped):
+    with taped.case.trace() as trace:
+        trace.final()
+        trace.check("early", True, step_index=1, detail="fine")
+        trace.checkpoint("c1", "tool_result", step_index=1, description="here", payload={"x": {1}})
+        trace.finish("success")
+        trace.check("whole", False)
+    left = taped.left()
+    assert [(c.name, c.passed, c.step_index) for c in left.constraints] == [("early", True, 1), ("whole", False, None)]
+    assert "$unrepresentable" in left.checkpoints[0].payload["x"]
+
+
+def test_a_check_of_an_unfinished_run_speaks_up_to_its_last_step(taped):
+    with suppress(OSError), taped.case.trace() as trace:
+        trace.message("a")
+        trace.check("whole", True)
+        trace.check("early", True, step_index=1)
+        trace.message("b")
+        raise OSError
+    assert [(c.name, c.passed, c.step_index) for c in taped.left().constraints] == [
+        ("whole", True, 2),
+        ("early", True, 1),
+    ]
+
+
+def test_of_an_unfinished_run_without_steps_only_violations_are_kept(taped):
+    with suppress(OSError), taped.case.trace() as trace:
+        trace.check("kept", False)
+        trace.check("lost", True)
+        raise OSError
+    assert [(c.name, c.step_index) for c in taped.left().constraints] == [("kept", None)]
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (lambda t: t.message(agent="a"), "step 2: it names the agent 'a', but the steps before it name none"),
+        (lambda t: t.message(inside=1), "step 2: inside is 1, which is a message and no tool_call"),
+        (lambda t: t.message(inside=2), "step 2: inside is 2, which is no earlier step"),
+        (lambda t: t.handoff(""), "step 2: a handoff needs to_agent"),
+        (lambda t: t.within(agent="b").handoff("b"), "step 2: 'b' hands off to itself"),
+        (lambda t: t.tool_call(""), "step 2: a tool_call needs tool_name"),
+        (lambda t: t.message(tokens=-1), "step 2: tokens is -1"),
+        (
+            lambda t: t.check("c", True, step_index=2),
+            "step 2: the constraint 'c' is there, but there is no such step yet",
+        ),
+        (lambda t: t.checkpoint("c", step_index=5), "step 5: the checkpoint 'c' is there, but there is no such step"),
+        (lambda t: (t.checkpoint("c"), t.checkpoint("c")), "the checkpoint 'c' is there twice"),
+        (lambda t: t.finish("great"), "terminal_status is 'great', none of failure, success, unknown"),
+        (lambda t: (t.finish(), t.finish()), "finish was called twice"),
+        (lambda t: (t.finish(), t.message()), "step 2: it was recorded after finish"),
+    ],
+)
+def test_a_contradiction_is_refused_at_once_and_not_recorded(taped, second, message):
+    with taped.case.trace() as trace:
+        trace.message("first")
+        with pytest.raises(RecordError) as refused:
+            second(trace)
+        assert str(refused.value).startswith(message)
+    assert shape(taped.left()) == [(1, "message", None)]
+
+
+def test_more_steps_than_the_limit_are_refused_unless_truncated(taped):
+    with taped.case.trace(step_limit=1) as trace:
+        trace.message("a")
+        trace.message("b")
+        with pytest.raises(RecordError, match="step 2: it is past the step_limit of 1, but the trace is not truncated"):
+            trace.finish("success")
+        trace.finish("failure", truncated=True)
+    assert taped.left().truncated
+
+
+def test_more_steps_than_the_limit_are_refused_at_the_end_of_the_block(taped):
+    with pytest.raises(RecordError, match="past the step_limit"), taped.case.trace(step_limit=0) as trace:
+        trace.message("a")
+    assert taped.left().truncated
+
+
+@pytest.mark.parametrize("settings", [{"step_limit": -1}, {"step_limit": "3"}, {"errors_recorded": "no"}])
+def test_wrong_settings_are_refused_and_claim_nothing(taped, settings):
+    with pytest.raises(RecordError, match="OLO701"):
+        taped.case.trace(**settings)
+    with taped.case.trace():
+        pass
+
+
+def test_nothing_is_recorded_after_the_block(taped):
+    with taped.case.trace() as trace:
+        trace.message("a")
+    for late in (trace.message, lambda: trace.check("c", True), lambda: trace.checkpoint("c"), trace.finish):
+        with pytest.raises(RecordError, match="the trace's block has ended"):
+            late()
+    assert len(taped.left().steps) == 1
+
+
+def test_numbering_is_right_under_threads(taped):
+    with taped.case.trace() as trace:
+        barrier = threading.Barrier(8)
+
+        def work(number):
+            barrier.wait()
+            for i in range(50):
+                with trace.calling("tool", i=i, number=number) as call:
+                    call.result = i
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    left = taped.left()
+    assert [step.index for step in left.steps] == list(range(1, 801))
+    assert [event.step.index for event in taped.events if hasattr(event, "step")] == list(range(1, 801))
+
+
+def test_copying_a_value_may_itself_record(taped):
+    with taped.case.trace() as trace:
+
+        class Chatty:
+            def model_dump(self):
+                trace.observation("being copied")
+                return {"x": 1}
+
+        assert trace.message(Chatty()) == 2
+    assert [step.kind for step in taped.left().steps] == ["observation", "message"]

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from golden.specimens import looping_case, odd_case
+from oloproof.model.judgment import Judgment
+from oloproof.model.trajectory import ConstraintCheck, Trajectory
+from oloproof.reports.case import CaseView, case_view
+from oloproof.reports.view import CaseRecord
+from oloproof.reports.words import Fact
+
+
+def shown(**changes: object) -> CaseView:
+    """The looping case with another attempt."""
+    record = looping_case()
+    return case_view(replace(record, attempt=replace(record.attempt, **changes)))
+
+
+def test_steps_say_what_was_called_with_what() -> None:
+    first, second, *_ = case_view(looping_case()).steps
+    assert (first.number, first.agent, first.action) == ("1", "–", "tool_call lookup_order")
+    assert first.details == (Fact("arguments", '{"order_id": "ord-007"}'),)
+    assert second.details == (Fact("result", '{"status": "paid", "total": 12}'),)
+
+
+def test_a_step_is_marked_by_the_criteria_that_it_makes_fail_and_no_other() -> None:
+    record = looping_case()
+    read = ("agent_tool_called", Judgment("pass", None, (1, 2)))
+    also = ("agent_tool_permissions", Judgment("fail", None, (3,)))
+    view = case_view(replace(record, judgments=(*record.judgments, read, also)))
+    marks = {step.number: step.offends for step in view.steps if step.offends}
+    assert marks == {
+        "1": ("agent_no_tool_loop",),
+        "3": ("agent_no_tool_loop", "agent_tool_permissions"),
+        "5": ("agent_no_tool_loop",),
+    }
+
+
+def test_expected_stands_beside_found() -> None:
+    first, loop, missing, _ = case_view(looping_case()).judgments
+    assert (first.expected, first.found) == ('"refunded"', '"unresolved"')
+    assert loop.steps == "1, 3, 5"
+    assert (missing.verdict, missing.reason) == ("missing", "truncated_trajectory")
+    assert (missing.expected, missing.found, missing.steps) == ("–", "–", "–")
+
+
+@pytest.mark.parametrize(
+    ("trajectory", "cut"),
+    [
+        (Trajectory(), ""),
+        (Trajectory(truncated=True), "the record is cut here: what followed, if anything, is not known"),
+        (
+            Trajectory(truncated=True, step_limit=12),
+            "the record is cut here (step limit 12): what followed, if anything, is not known",
+        ),
+    ],
+)
+def test_a_truncated_record_says_where_it_is_cut(trajectory: Trajectory, cut: str) -> None:
+    assert shown(trajectory=trajectory).cut == cut
+
+
+def test_a_case_without_a_trajectory_says_so() -> None:
+    view = shown(trajectory=None)
+    assert view.trajectory == "no trajectory was recorded"
+    assert (view.steps, view.cut, view.constraints) == ((), "", ())
+
+
+def test_absent_and_null_outputs_differ() -> None:
+    record = looping_case()
+    nothing = replace(record.attempt, output=None)
+    assert Fact("output", "null") in case_view(replace(record, attempt=nothing)).facts
+    unrecorded = CaseRecord(
+        run_id="r", case=record.case, attempt=type(record.attempt)(case_id="case_040"), judgments=()
+    )
+    assert Fact("output", "not recorded") in case_view(unrecorded).facts
+
+
+def test_constraints_say_what_the_environment_saw() -> None:
+    checks = (
+        ConstraintCheck(name="no_deletion", passed=False, detail="deleted\n7", step_index=3),
+        ConstraintCheck(name="polite", passed=True),
+    )
+    assert shown(trajectory=Trajectory(constraints=checks)).constraints == (
+        r"no_deletion failed at step 3: deleted\n7",
+        "polite passed",
+    )
+
+
+def test_agents_hand_over_and_crash_in_the_open() -> None:
+    view = case_view(odd_case())
+    assert [step.action for step in view.steps] == [
+        "message",
+        r"handoff to person\u202e",
+        r"tool_call rm -rf\n| (turn 2)",
+        r"tool_result rm -rf\n| (inside step 3)",
+        r"tool_result rm -rf\n|",
+    ]
+    assert [step.details for step in view.steps[2:]] == [
+        (Fact("arguments", "not recorded"),),
+        (Fact("result", "not recorded"),),
+        (Fact("error", r"\x9bboom"),),
+    ]
+    assert Fact("trial", "2") in view.facts
+    assert Fact("error", r"system_error: boom\n[bold]") in view.facts
+    assert view.traceback == ('  File "app.py"', r"\x1b[31mboom")
+    assert view.log == (r"\x1b]0;title\x07", "", r"progress 1\rprogress 2")
+
+
+def test_what_is_long_is_cut_with_a_count() -> None:
+    (output,) = (fact.text for fact in case_view(odd_case()).facts if fact.label == "output")
+    assert output.endswith("… (+1,999,002 characters)")

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from msgspec.structs import replace
+
+from golden.specimens import NASTY, odd, support, triage
+from oloproof.model.decision import Gate
+from oloproof.model.run import Report
+from oloproof.model.tally import Measured, Rate, SliceGroup, Tally
+from oloproof.reports.inert import inert
+from oloproof.reports.markdown import LIMIT, render
+from oloproof.reports.view import view
+
+READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+OURS = re.compile(r"</?details>|</?summary>|Run|Slices|\s")
+
+
+def tokens(text: str) -> list[Token]:
+    flat: list[Token] = []
+    for token in READER.parse(text):
+        flat += [token, *(token.children or ())]
+    return flat
+
+
+def named(text: str) -> Report:
+    report = support()
+    rate = Rate(text, Tally(6, 1))
+    return replace(
+        report,
+        run=replace(report.run, project=text),
+        measured=Measured(7, (rate,), (SliceGroup("first_tool", text, 7, (rate,)),)),
+        decisions=(replace(report.decisions[0], rule=text, metric=text, approved_by=text),),
+        warnings=(text,),
+        gate=Gate(outcome="NOT_GATED", exit_code=3, why=text),
+    )
+
+
+def assert_harmless(text: str, *, cells: int) -> None:
+    """Nothing but our own tables, lists, code spans and folds."""
+    found = tokens(text)
+    kinds = {token.type for token in found}
+    assert not kinds & {"link_open", "image", "html_inline", "fence", "code_block", "em_open", "strong_open", "s_open"}
+    for token in found:
+        if token.type == "html_block":
+            assert OURS.sub("", token.content) == ""
+        if token.type == "text":
+            assert not re.search(r"[@#<`\x1b]|://|www\.", token.content)
+    assert sum(token.type == "td_open" for token in found) == cells
+
+
+@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
+def test_no_text_becomes_markup_mention_reference_or_link(text: str) -> None:
+    drawn = render(view(named(text)))
+    assert_harmless(drawn, cells=4 + 4 + 2 * 7 + 5)
+    spans = [token.content for token in tokens(drawn) if token.type == "code_inline"]
+    shown = inert(text)
+    assert not shown or shown in spans
+
+
+@given(st.text(st.sampled_from("`|\\ <>@#[]()*_~&!$:-\n\tax") | st.characters(), max_size=30))
+@settings(deadline=None, max_examples=200)
+def test_no_text_becomes_markup_whatever_it_is(text: str) -> None:
+    assert_harmless(render(view(named(text))), cells=4 + 4 + 2 * 7 + 5)
+
+
+def test_the_verdict_comes_first_and_slices_are_folded() -> None:
+    text = render(view(support()))
+    assert text.startswith("## BLOCK · `support-agent-example`\n\n`BLOCK (exit 1): no-deletion FAIL,")
+    assert text.index("### Rules") < text.index("### Criteria") < text.index("<summary>Slices</summary>")
+    assert "| `answer_correct` | 82.5% | [67.2%, 92.7%] | 33 / 40 observed · 0 missing · 0 excluded |" in text
+    assert_harmless(text, cells=4 * 4 + 8 * 4 + 7 * 2 + 6 * 5)
+
+
+def test_a_run_that_is_not_gated_says_so_in_its_title() -> None:
+    assert render(view(triage())).startswith("## NOT GATED · ")
+    assert render(view(odd())).startswith("## NOT GATED · ")
+
+
+def test_a_comparison_is_escaped() -> None:
+    report = support()
+    decision = replace(report.decisions[0], reason="upper_bound_below_minimum", state="FAIL", upper=0.5)
+    assert r"upper bound 50.0% \< minimum 60%" in render(view(replace(report, decisions=(decision,))))
+
+
+@pytest.mark.parametrize("name", ["x", "`", "|", "漢字" * 60, "\U0001f44d" * 90])
+def test_a_comment_that_is_full_says_what_it_leaves_out(name: str) -> None:
+    report = support()
+    rate = report.measured.metrics[0]
+    groups = tuple(SliceGroup("first_tool", f"{name}{n}", 7, (rate,)) for n in range(2_000))
+    text = render(view(replace(report, measured=replace_slices(report.measured, groups))))
+    assert len(text.encode()) <= LIMIT
+    shown = text.count("support 7 |")
+    assert 0 < shown < 2_000
+    assert f"{2_000 - shown} of 2000 lines of slices. Everything: `oloproof inspect 20261130-101500-3fa9`" in text
+    assert text.count("<details>") == text.count("</details>") == 2
+
+
+def test_even_ten_thousand_rules_leave_the_verdict_in_view() -> None:
+    report = support()
+    many = tuple(replace(report.decisions[1], rule=f"rule {n} {'x' * 190}") for n in range(10_000))
+    text = render(view(replace(report, decisions=many, warnings=("w" * 2_000_000,) * 100)))
+    assert len(text.encode()) <= LIMIT
+    assert text.startswith("## BLOCK")
+    assert "lines of rules" in text
+    assert "8 of 8 lines of criteria" in text
+
+
+def replace_slices(measured: Measured, groups: tuple[SliceGroup, ...]) -> Measured:
+    return Measured(measured.cases, measured.metrics, groups, measured.min_slice_support)

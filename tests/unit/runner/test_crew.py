@@ -1,0 +1,145 @@
+"""The crew's decisions, with lanes that run jobs when told to."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+import pytest
+
+from oloproof.runner import crew as crew_module
+from oloproof.runner.crew import Crew
+from oloproof.runner.protocol import RunCase, Slot
+
+
+class Done:
+    """A job whose result is its number."""
+
+    def __init__(self, order):
+        self.n = order.n
+
+    def run(self):
+        return self.n
+
+    async def run_async(self):
+        return self.n
+
+    def give_up(self):
+        return -self.n
+
+    def line(self, result):
+        return str(result).encode()
+
+
+class Quiet:
+    def __init__(self):
+        self.woken, self.abandoned = 0, []
+
+    def wake(self, orders):
+        self.woken += orders
+
+    def abandon(self, job):
+        self.abandoned.append(job.n)
+
+    def recover(self, now):
+        return None
+
+
+class Bench:
+    def __init__(self, monkeypatch, limit):
+        self.now = 100.0
+        monkeypatch.setattr(crew_module, "monotonic", lambda: self.now)
+        self.reported = []
+        self.lane = Quiet()
+        self.files = [tempfile.TemporaryFile() for _ in range(limit)]  # noqa: SIM115 -- closed by the fixture
+        slots = [Slot(file.fileno()) for file in self.files]
+        self.crew = Crew(lambda order, slot: Done(order), self.reported.append, slots=slots, timeout_s=10)
+
+    def submit(self, *numbers):
+        self.crew.submit([RunCase(n, f"case_{n}", None, 0) for n in numbers], self.lane)
+
+    def expire(self):
+        return self.crew.expire(self.lane)
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    made = []
+
+    def make(limit=1):
+        made.append(Bench(monkeypatch, limit))
+        return made[-1]
+
+    yield make
+    for each in made:
+        for file in each.files:
+            file.close()
+
+
+def test_orders_are_taken_in_order_and_as_many_as_may_run(bench):
+    b = bench(limit=2)
+    b.submit(1, 2, 3)
+    assert b.lane.woken == 3
+    first, second = b.crew.take(), b.crew.take()
+    assert (first.n, second.n, b.crew.take()) == (1, 2, None)
+    assert b.crew.settle(second, second.run())
+    assert b.crew.take().n == 3
+    assert b.reported == [b"2"]
+
+
+def test_a_late_job_is_answered_once(bench):
+    b = bench()
+    b.submit(1, 2)
+    late = b.crew.take()
+    b.now += 10
+    b.expire()
+    assert b.reported == [b"-1"]
+    assert b.lane.abandoned == [1]
+    assert not b.crew.settle(late, late.run())
+    assert b.reported == [b"-1"]
+    assert b.crew.take().n == 2
+
+
+def test_a_job_in_time_is_not_given_up(bench):
+    b = bench()
+    b.submit(1)
+    job = b.crew.take()
+    b.now += 9.9
+    assert b.expire() == pytest.approx(0.1)
+    assert b.crew.settle(job, 1)
+    b.now += 10
+    assert b.expire() is None
+    assert b.reported == [b"1"]
+
+
+def test_the_slot_of_a_late_job_wakes_who_waits_for_it(bench):
+    b = bench()
+    b.submit(1, 2)
+    b.crew.take()
+    woken = b.lane.woken
+    b.now += 10
+    assert b.expire() == 10
+    assert b.lane.woken == woken + 1
+
+
+def test_orders_may_be_dropped_until_they_are_taken(bench):
+    b = bench()
+    b.submit(1, 2, 3)
+    b.crew.take()
+    assert b.crew.drop() == (2, 3)
+    assert b.crew.drop() == ()
+    assert b.crew.take() is None
+
+
+def test_nothing_going_on_needs_no_watching(bench):
+    assert bench().expire() is None
+
+
+def test_the_slot_says_which_job_began_until_it_is_reported(bench):
+    b = bench()
+    b.submit(7)
+    job = b.crew.take()
+    begun = os.pread(b.files[0].fileno(), 100, 0)
+    assert begun.startswith(b'{"type":"began","n":7,')
+    b.crew.settle(job, 7)
+    assert os.pread(b.files[0].fileno(), 100, 0) == begun

@@ -1,0 +1,118 @@
+"""Lines, results and slots."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oloproof import AgentStep
+from oloproof.model.case import AttemptError
+from oloproof.record.journal import Opened, StepRecorded
+from oloproof.runner import protocol
+from oloproof.runner.protocol import (
+    Began,
+    Lines,
+    Ran,
+    RunCase,
+    Slot,
+    decode_order,
+    decode_word,
+    encode,
+    encoded,
+    read_slot,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.binary(max_size=5).map(lambda b: b.replace(b"\n", b"")), max_size=6), st.integers(1, 7))
+def test_lines_come_out_however_the_bytes_come_in(sent, size):
+    stream = b"".join(line + b"\n" for line in sent)
+    lines = Lines()
+    received = []
+    for start in range(0, len(stream), size):
+        received += lines.feed(stream[start : start + size])
+    assert received == sent
+
+
+def test_a_line_without_end_is_refused():
+    lines = Lines(limit=10)
+    assert lines.feed(b"123456789") == []
+    with pytest.raises(ValueError, match="a line of more than 10 bytes"):
+        lines.feed(b"01")
+
+
+def test_words_and_orders_survive():
+    order = RunCase(3, "case\n1", {"q": "a\nb"}, 9)
+    assert b"\n" not in encode(order)
+    assert decode_order(encode(order)) == order
+    word = Ran(3, output=None, error=AttemptError(kind="timeout", message="late"))
+    assert decode_word(encode(word)) == word
+
+
+def test_an_order_has_no_place_for_what_is_expected():
+    assert set(RunCase.__struct_fields__) == {"n", "case_id", "input", "seed", "trial", "metadata"}
+
+
+def test_a_result_that_cannot_be_sent_says_why(monkeypatch):
+    assert "TypeError" in encoded(Ran(1, output=object()))
+    monkeypatch.setattr(protocol, "MAX_LINE_BYTES", 100)
+    assert encoded(Ran(1, output="x" * 200)).endswith("at most 100 are taken")
+    assert isinstance(encoded(Ran(1, output="x")), bytes)
+
+
+@pytest.fixture
+def fd():
+    with tempfile.TemporaryFile() as file:
+        yield file.fileno()
+
+
+STEP = StepRecorded(AgentStep(index=1, kind="final"))
+
+
+def test_a_slot_is_read_back(fd):
+    slot = Slot(fd)
+    slot.begin(4, 1.5)
+    slot.write(Opened())
+    slot.write(STEP)
+    began, events = read_slot(fd)
+    assert began == Began(4, 1.5)
+    assert events[0] == Opened()
+    assert msgspec.json.encode(events[1].step) == msgspec.json.encode(STEP.step)
+
+
+def test_a_slot_forgets_the_attempt_before(fd):
+    slot = Slot(fd)
+    slot.begin(4, 1.5)
+    slot.write(STEP)
+    slot.begin(5, 2.5)
+    assert read_slot(fd) == (Began(5, 2.5), [])
+
+
+def test_an_entry_cut_short_is_not_read(fd):
+    slot = Slot(fd)
+    slot.begin(4, 1.5)
+    slot.write(Opened())
+    slot.write(STEP)
+    os.ftruncate(fd, os.fstat(fd).st_size - 1)
+    assert read_slot(fd) == (Began(4, 1.5), [Opened()])
+
+
+@pytest.mark.parametrize("content", [b"", b"{}\n", b'{"type":"opened"}\n', b"\xff\xfe\n", b'{"type":"began","n":1'])
+def test_a_slot_in_which_nothing_began_is_empty(fd, content):
+    os.pwrite(fd, content, 0)
+    assert read_slot(fd) is None
+
+
+def test_a_slot_that_cannot_be_written_is_let_be():
+    reader, writer = os.pipe()
+    slot = Slot(writer)
+    slot.begin(1, 0.0)
+    slot.write(STEP)
+    os.close(reader)
+    os.close(writer)
+    slot.write(STEP)
