@@ -12,9 +12,11 @@ from pathlib import Path
 import msgspec
 from measure import OLOPROOF, cost, row
 
-from oloproof.model.case import Recording
+from oloproof.model.recording import Recording
 
 CASES, STEPS = 20_000, 20
+RESULTS = {"short": 0, "as in real traces": 6}
+"""Items in a tool's result beside a line of status: real ones hold some hundred bytes, toys some fifty."""
 
 CONFIG = """
 version: 1
@@ -32,7 +34,8 @@ policy: {version: 1, rules: [{id: called, metric: agent_tool_lookup_order_called
 """
 
 
-def write_project(root: Path) -> None:
+def write_project(root: Path, items: int) -> None:
+    root.mkdir()
     (root / "oloproof.yaml").write_text(CONFIG)
     tools = ("lookup_order", "search", "issue_refund", "get_user", "send_mail")
     with (root / "traces.jsonl").open("w") as traces, (root / "cases.jsonl").open("w") as cases:
@@ -41,7 +44,11 @@ def write_project(root: Path) -> None:
             for index in range(1, STEPS + 1, 2):
                 tool = tools[(number + index) % len(tools)]
                 arguments = {"order_id": f"ord-{number}", "page": index}
-                result = {"status": "ok", "total": 12.5, "items": ["cable", "lamp"]}
+                lines = [
+                    {"sku": f"sku-{number}-{line}", "name": "desk lamp", "price": 19.5, "count": line}
+                    for line in range(items)
+                ]
+                result = {"status": "ok", "total": 12.5, "items": lines}
                 steps.append({"index": index, "kind": "tool_call", "tool_name": tool, "arguments": arguments})
                 steps.append({"index": index + 1, "kind": "tool_result", "tool_name": tool, "result": result})
             trajectory = {
@@ -77,12 +84,14 @@ def decode_s(path: Path) -> float:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
-        root = Path(temporary)
-        write_project(root)
-        base = decode_s(root / "traces.jsonl")
-        print(f"msgspec decodes {CASES:,} trajectories of {STEPS} steps in {base:.3f} s")
-        judge = cost([*OLOPROOF, "judge"], cwd=root, expect=(0, 1, 3))
-        row("judge, 5 evaluators, 3 slices, stored and gated", judge.cpu_s / base, "× decoding", 4)
+        for name, items in RESULTS.items():
+            root = Path(temporary) / name
+            write_project(root, items)
+            base = decode_s(root / "traces.jsonl")
+            size = (root / "traces.jsonl").stat().st_size / CASES
+            print(f"{CASES:,} times {STEPS} steps in {size:,.0f} bytes, results {name}: {base:.3f} s to decode")
+            judge = cost([*OLOPROOF, "judge"], cwd=root, expect=(0, 1, 3))
+            row("judge, 5 evaluators, 3 slices, stored and gated", judge.cpu_s / base, "× decoding", 4)
         row("gate of that run", cost([*OLOPROOF, "gate"], cwd=root, expect=(0, 1, 3)).cpu_s, "s", 0.3)
         row("inspect of that run", cost([*OLOPROOF, "inspect"], cwd=root).cpu_s, "s", 0.3)
 

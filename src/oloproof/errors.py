@@ -1,4 +1,4 @@
-"""The error tree, by who must act, and the one table of exit codes.
+"""The error tree, by who must act, the one table of exit codes, and the hint that a misspelt name gets.
 
 Every error carries the exit code that the door returns for it. Errors about files carry *problems*: located, coded,
 with a hint, and all of them at once.
@@ -62,6 +62,17 @@ class Problem(Struct, frozen=True, order=True):
                     place += f":{self.column}"
             place += ": "
         return f"{place}{self.message} [{self.code}]"
+
+
+def did_you_mean(wrong: str, known: Iterable[str], *, otherwise: str = "") -> str:
+    """A hint that names the nearest known word; where none is near, ``otherwise`` and the list of them all."""
+    from difflib import get_close_matches  # only where a name is wrong
+
+    words = list(known)
+    near = get_close_matches(wrong.lower(), [word.lower() for word in words], n=1)
+    if near:
+        return f"did you mean {next(word for word in words if word.lower() == near[0])!r}?"
+    return f"{otherwise}: {', '.join(words)}" if otherwise and words else ""
 
 
 class OloproofError(Exception):

@@ -32,7 +32,7 @@ from oloproof.model.tally import Measured
 from oloproof.model.trajectory import RECORD
 from oloproof.project import Cases
 from oloproof.runner.recorded import Attempted, Recordings
-from oloproof.store import RunDigest, Store, stored_case
+from oloproof.store import RunDigest, Store, StoredCase, stored_case
 
 T = TypeVar("T")
 
@@ -127,20 +127,23 @@ def _conclude(
     measurement = Measurement(header.criteria, project.metrics, project.slices, project.min_slice_support)
     vacuity = evaluators.Vacuity(project.evaluators)
     digest = RunDigest(header.criteria)
-    ordinal, trials, not_run = 0, 1, 0
+    trials, not_run = 1, 0
+
+    def judged() -> Iterator[StoredCase]:
+        # One case at a time, so that a trajectory is looked at while it is in the processor's cache and then let go.
+        nonlocal trials, not_run
+        for ordinal, (attempted, seen) in enumerate(evidence):
+            judgments = evaluators.judge(project.evaluators, seen)
+            measurement.add(seen.case, seen.reading, judgments)
+            vacuity.see(seen.reading, judgments)
+            row = stored_case(ordinal, attempted.case, attempted.attempt, judgments, attempted.source)
+            digest.add(row)
+            trials = max(trials, attempted.attempt.trial)
+            not_run += seen.error is not None and seen.error.kind == "not_run"
+            yield row
+
     with _garbage_collector_paused():
-        for batch in _batches(evidence):
-            rows = []
-            for attempted, seen in batch:
-                judgments = evaluators.judge(project.evaluators, seen)
-                measurement.add(seen.case, seen.reading, judgments)
-                vacuity.see(seen.reading, judgments)
-                row = stored_case(ordinal, attempted.case, attempted.attempt, judgments, attempted.source)
-                digest.add(row)
-                ordinal += 1
-                rows.append(row)
-                trials = max(trials, attempted.attempt.trial)
-                not_run += seen.error is not None and seen.error.kind == "not_run"
+        for rows in _batches(judged()):
             ports.store.append(header.id, rows)
             watch.judged(len(rows))
     measured = measurement.measured()

@@ -149,7 +149,6 @@ def test_a_configuration_that_is_not_there(tmp_path: Path) -> None:
         (["inspect", "--csv"], "--csv goes with --verdicts or --failures"),
         (["gate", "--approve", "none-wrong"], "--approve RULE and --by NAME go together"),
         (["gate", "--by", "Ada"], "--approve RULE and --by NAME go together"),
-        (["runs"], "no run has been stored here"),
         (["inspect"], "no run has been stored here"),
         (["gate"], "no run has been stored here"),
         (["import", "openai", "gone.json", "-o", "t.jsonl"], "cannot be read: No such file or directory"),

@@ -11,8 +11,9 @@ from msgspec import UNSET
 
 from fakes import stored
 from oloproof.importers.recordings import decode, encode
-from oloproof.model.case import Attempt, AttemptError, Case, Recording, to_attempt, to_case
+from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.judgment import EXCLUDED_REASONS, MISSING_REASONS, Judgment
+from oloproof.model.recording import Recording, to_attempt, to_case
 from oloproof.model.tally import Distribution, Measured, Quantile, Rate, SliceGroup, Tally
 from oloproof.store import CaseDetail, RunDigest, SourceRef, Store, codec, file_digest, stored_case
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
-from oloproof.cli.common import config_option, json_option, open_store, print_json, print_rendered
+from oloproof.cli.common import STORE, config_option, json_option, open_store, print_json, print_rendered
 from oloproof.reports.document import runs_document
 from oloproof.reports.view import RunRow
 
@@ -23,8 +23,10 @@ def command(config: Path, limit: int, as_json: bool) -> None:
     Example:
       oloproof runs --limit 5
     """
-    with open_store(config, create=False) as store:
-        rows = [RunRow(run=run, gate=pipeline.stored_gate(store, run)) for run in store.runs(limit=limit)]
+    rows = []
+    if (config.parent / STORE).exists():
+        with open_store(config, create=False) as store:
+            rows = [RunRow(run=run, gate=pipeline.stored_gate(store, run)) for run in store.runs(limit=limit)]
     if as_json:
         print_json(runs_document(rows))
     else:

@@ -83,6 +83,12 @@ class EvaluatorBase(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown
         """The keys of ``expected`` that hold what it compares with."""
         return ()
 
+    @property
+    def worker_function(self) -> tuple[str, dict[str, Json]] | None:
+        """The function (``module:function``) and further arguments with which the evaluation worker must judge, None
+        where the verdict is reached here."""
+        return None
+
     def tools_named(self) -> tuple[str, ...]:
         """The tools that the configuration names, which some case should call."""
         return ()
@@ -219,6 +225,12 @@ class ReferenceEvaluator(OutputEvaluator, frozen=True, kw_only=True, dict=True):
     def compare(self, found: Json, reference: Json) -> Judgment:
         """The verdict on a found value beside a sound reference."""
         raise NotImplementedError
+
+
+def verdict_from_worker(evaluator: EvaluatorBase, evidence: Evidence) -> Judgment:
+    """What the evaluation worker said; a function that gave no verdict is missing."""
+    verdict = evidence.user_verdicts.get(evaluator.criterion)
+    return missing("evaluator_error", detail="no verdict came back") if verdict is None else verdict
 
 
 def word(holds: bool) -> Word:

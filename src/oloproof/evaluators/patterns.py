@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Literal
 
 from oloproof.evaluators.base import ConfigError
 
 
-def compile_pattern(field: str, pattern: str) -> Any:
-    """The compiled pattern (``.search(text)``). ConfigError, on ``field``, where RE2 refuses it."""
+def compile_pattern(field: str, pattern: str, *, engine: Literal["re2", "python"] = "re2") -> Any:
+    """The compiled pattern (``.search(text)``). ConfigError, on ``field``, where the engine refuses it."""
+    if engine == "python":
+        try:
+            return re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ConfigError(field, f"Python cannot compile {pattern!r}: {error}") from None
     import re2  # imported late: most suites have no pattern
 
     options = re2.Options()
@@ -19,5 +25,5 @@ def compile_pattern(field: str, pattern: str) -> Any:
         reason = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
     message = f"RE2 cannot compile {pattern!r}: {reason}"
     if "perl operator" in reason or "invalid escape" in reason:
-        message += "; what needs lookaround or back-references is an @evaluator function that uses re"
+        message += "; what needs lookaround or back-references asks for `engine: python`"
     raise ConfigError(field, message)

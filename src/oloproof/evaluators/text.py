@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from oloproof.evaluators.base import Name, OutputEvaluator, ReferenceEvaluator, excerpt, word
+from oloproof.evaluators.base import (
+    Name,
+    OutputEvaluator,
+    ReferenceEvaluator,
+    excerpt,
+    verdict_from_worker,
+    word,
+)
 from oloproof.evaluators.patterns import compile_pattern
 from oloproof.model.case import Case
+from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment
 from oloproof.model.values import Json
+
+PYTHON_SEARCH: Final = "oloproof.runner.patterns:search"
 
 
 class Contains(ReferenceEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="contains"):
@@ -36,11 +46,13 @@ class Contains(ReferenceEvaluator, frozen=True, kw_only=True, dict=True, tag_fie
 class Regex(OutputEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="regex"):
     """The text at ``field`` (default: the whole output) matches ``pattern`` somewhere; anchor it with ``^`` and ``$``.
 
-    Patterns run on RE2, in time linear in the text. It has neither lookaround nor back-references: a check that needs
-    them is an ``@evaluator`` function. An output that is no text fails (``not_text``).
+    Patterns run on RE2, in time linear in the text. It has neither lookaround nor back-references: ``engine: python``
+    has, and runs apart, under the time-out of a case, after which it is missing (``evaluator_error``). An output that
+    is no text fails (``not_text``).
     """
 
-    pattern: Annotated[Name, Meta(description="A regular expression of RE2.")]
+    pattern: Annotated[Name, Meta(description="A regular expression.")]
+    engine: Annotated[Literal["re2", "python"], Meta(description="What matches it.")] = "re2"
 
     def __post_init__(self) -> None:
         OutputEvaluator.__post_init__(self)
@@ -48,7 +60,16 @@ class Regex(OutputEvaluator, frozen=True, kw_only=True, dict=True, tag_field="ty
 
     @cached_property
     def compiled(self) -> Any:
-        return compile_pattern("pattern", self.pattern)
+        return compile_pattern("pattern", self.pattern, engine=self.engine)
+
+    @property
+    def worker_function(self) -> tuple[str, dict[str, Json]] | None:
+        return None if self.engine == "re2" else (PYTHON_SEARCH, {"pattern": self.pattern, "path": list(self.path)})
+
+    def judge_attempt(self, evidence: Evidence) -> Judgment:
+        if self.engine == "re2" or evidence.output is UNSET:
+            return OutputEvaluator.judge_attempt(self, evidence)
+        return verdict_from_worker(self, evidence)
 
     def judge_value(self, found: Json, case: Case) -> Judgment:
         if type(found) is not str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from oloproof.evaluators.base import EvaluatorBase, Name
+from oloproof.evaluators.base import EvaluatorBase, Name, verdict_from_worker
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment, missing
+from oloproof.model.values import Json
 
 
 class UserEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
@@ -25,5 +26,8 @@ class UserEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
     def judge_attempt(self, evidence: Evidence) -> Judgment:
         if evidence.error is not None:
             return missing(evidence.error.kind)
-        verdict = evidence.user_verdicts.get(self.criterion)
-        return missing("evaluator_error", detail=f"{self.target} gave no verdict") if verdict is None else verdict
+        return verdict_from_worker(self, evidence)
+
+    @property
+    def worker_function(self) -> tuple[str, dict[str, Json]]:
+        return self.target, {}

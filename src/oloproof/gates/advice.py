@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import get_args
 
 from oloproof.model.decision import Decision, Policy, State
+from oloproof.model.project import METADATA_PREFIX
 from oloproof.model.tally import NONE, UNPLACED, Measured, Quantile, Rate
 
 LOW_CONFIDENCE = 0.9
@@ -40,7 +41,7 @@ def _vacuous(measured: Measured) -> Iterator[str]:
             case Quantile(id=id, distribution=distribution) if not distribution.observed_count:
                 yield f"metric '{id}' observed no case: {distribution.missing_count} missing"
     for name, groups in groupby(measured.slices, key=lambda group: group.slice):
-        empty = {UNPLACED, NONE} if name.startswith("metadata.") else {UNPLACED}
+        empty = {UNPLACED, NONE} if name.startswith(METADATA_PREFIX) else {UNPLACED}
         if {group.value for group in groups} <= empty:
             yield f"slice '{name}' placed no case"
 

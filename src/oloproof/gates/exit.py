@@ -28,8 +28,8 @@ def verdict(decisions: Sequence[Decision], policy: Policy) -> Gate:
     codes = {_EXIT_CODES[decision.state] for decision in decisions if blocks(decision.state, policy)}
     for code in PRECEDENCE:
         if code in codes:
-            return Gate(outcome="BLOCK", exit_code=int(code))
+            return Gate(outcome="BLOCK", exit_code=code)
     if any(decision.state == "PASS" for decision in decisions):
-        return Gate(outcome="ALLOW", exit_code=int(ExitCode.ALLOW))
+        return Gate(outcome="ALLOW", exit_code=ExitCode.ALLOW)
     why = "no rule passed, and exit 0 needs one that does" if decisions else "the policy has no rules"
-    return Gate(outcome="BLOCK", exit_code=int(ExitCode.INSUFFICIENT_EVIDENCE), why=why)
+    return Gate(outcome="BLOCK", exit_code=ExitCode.INSUFFICIENT_EVIDENCE, why=why)

@@ -9,14 +9,12 @@ nearest to the decimal in the policy; nothing is rounded before it is compared.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain, repeat
 
 import msgspec
 
-from oloproof.errors import Problem, UsageError
+from oloproof.errors import Problem, UsageError, did_you_mean
 from oloproof.gates.exit import blocks
 from oloproof.model.decision import (
     Approval,
@@ -152,10 +150,7 @@ def _on_rate(rule: IntervalThreshold, tally: Tally, policy: Policy) -> Decision:
 def _on_quantile(rule: IntervalThreshold, metric: Quantile, policy: Policy) -> Decision:
     distribution = metric.distribution
     estimate, lower, upper = quantile.interval(
-        _expanded(distribution.observed),
-        _expanded(distribution.floors),
-        q=metric.q,
-        level=policy.confidence_level,
+        distribution.observed_values, distribution.floor_values, q=metric.q, level=policy.confidence_level
     )
     minimum, maximum = _number(rule.min), _number(rule.max)
     findings: list[Finding] = []
@@ -227,8 +222,7 @@ def _problems(rule: Rule, metrics: Mapping[str, Metric]) -> Iterator[Problem]:
     """Why a rule cannot be put to the metrics of a run, for policies that were not checked against them before."""
     metric = metrics.get(rule.metric)
     if metric is None:
-        close = difflib.get_close_matches(rule.metric, metrics, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"the run measured {', '.join(metrics) or 'nothing'}"
+        hint = did_you_mean(rule.metric, metrics) or f"the run measured {', '.join(metrics) or 'nothing'}"
         yield Problem(None, 0, 0, "OLO620", f"rule '{rule.id}' names no metric of the run: '{rule.metric}'", hint)
         return
     match rule, metric:
@@ -248,7 +242,3 @@ def _problems(rule: Rule, metrics: Mapping[str, Metric]) -> Iterator[Problem]:
 
 def _number(decimal: str | None) -> float | None:
     return None if decimal is None else float(decimal)
-
-
-def _expanded(counted: Iterable[tuple[float, int]]) -> list[float]:
-    return list(chain.from_iterable(repeat(value, count) for value, count in counted))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from msgspec import DecodeError, MsgspecError, Struct
 from msgspec.json import decode
 
-from oloproof.model.case import Recording
+from oloproof.model.recording import Recording
 from oloproof.model.values import Json, snapshot
 
 BOM = b"\xef\xbb\xbf"

@@ -20,7 +20,7 @@ from oloproof.errors import Problem, UsageError
 from oloproof.importers.chat import LOSSES as CHAT_LOSSES
 from oloproof.importers.chat import Chat, MessageError
 from oloproof.importers.imported import BOM, Import, NotJson, Summary, read_json
-from oloproof.model.case import Recording
+from oloproof.model.recording import Recording
 from oloproof.model.values import Json
 
 __all__ = ["LOSSES", "Import", "Summary", "read"]

@@ -6,7 +6,6 @@ truncated, any further steps). A case is placed only where every run of that set
 
 from __future__ import annotations
 
-import difflib
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -15,8 +14,9 @@ from typing import Any, assert_never
 
 from msgspec import UNSET
 
+from oloproof.errors import did_you_mean
 from oloproof.model.case import Case
-from oloproof.model.project import SliceKind, SliceSpec
+from oloproof.model.project import METADATA_PREFIX, SliceKind, SliceSpec
 from oloproof.model.reading import Reading
 from oloproof.model.tally import NONE, OTHERS, UNPLACED
 from oloproof.model.trajectory import Step
@@ -24,7 +24,6 @@ from oloproof.model.values import CONFLICT, equal, lookup, unify
 
 Placer = Callable[[Case, Reading | None], str]
 
-METADATA_PREFIX = "metadata."
 BOUNDED: tuple[SliceKind, ...] = ("trajectory_length", "tool_calls", "handoffs")
 PLAIN: tuple[SliceKind, ...] = ("first_tool", "repeated_action", "route", "terminal_status")
 
@@ -115,13 +114,11 @@ def _bounds(name: str, text: str) -> tuple[int, ...]:
 
 def _suggestion(name: str) -> str:
     head, dot, rest = name.partition(".")
-    if head == "metadata" or (dot and difflib.get_close_matches(head, ["metadata"])):
+    if head == "metadata" or (dot and did_you_mean(head, ["metadata"])):
         return f"did you mean '{METADATA_PREFIX}{rest or '<key>'}'?"
-    close = difflib.get_close_matches(name, [*PLAIN, *BOUNDED], n=1)
-    if close:
-        return f"did you mean '{close[0]}'?"
     bounded = ", ".join(f"{kind}:<bounds>" for kind in BOUNDED)
-    return f"the slices are metadata.<key>, {', '.join(PLAIN)}, {bounded}"
+    everything = f"the slices are metadata.<key>, {', '.join(PLAIN)}, {bounded}"
+    return did_you_mean(name, [*PLAIN, *BOUNDED]) or everything
 
 
 def _by_metadata(path: Sequence[str]) -> Placer:

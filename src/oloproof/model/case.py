@@ -1,4 +1,4 @@
-"""A case of the dataset, one attempt at it, and a recording: an attempt that lives in a file."""
+"""A case of the dataset, and one attempt at it."""
 
 from __future__ import annotations
 
@@ -40,41 +40,3 @@ class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trajectory: Trajectory | None = None
     log: str = ""
     duration_ms: float | None = None
-
-
-class Recording(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A line of ``traces.jsonl``. ``input``, ``expected`` and ``metadata`` count only where no dataset is given.
-
-    A key that is not listed here is refused: a misspelt ``trajectory`` must not become missing data.
-    """
-
-    case: str
-    trial: int = 1
-    output: Any = UNSET
-    error: AttemptError | str | None = None
-    trajectory: Trajectory | None = None
-    input: Any = UNSET
-    expected: dict[str, Any] | None = None
-    metadata: dict[str, Any] | None = None
-
-
-def to_attempt(recording: Recording) -> Attempt:
-    """The attempt that was recorded. An error that is only a text becomes a ``system_error``."""
-    error = recording.error
-    return Attempt(
-        case_id=recording.case,
-        trial=recording.trial,
-        output=recording.output,
-        error=AttemptError(kind="system_error", message=error) if isinstance(error, str) else error,
-        trajectory=recording.trajectory,
-    )
-
-
-def to_case(recording: Recording) -> Case:
-    """The case that a recording stands for where recordings are their own dataset."""
-    return Case(
-        id=recording.case,
-        input=None if recording.input is UNSET else recording.input,
-        expected=recording.expected or {},
-        metadata=recording.metadata or {},
-    )

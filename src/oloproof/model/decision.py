@@ -6,6 +6,8 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
+from oloproof.errors import ExitCode
+
 IntervalMethod = Literal["wilson", "exact"]
 State = Literal["PASS", "FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW"]
 Outcome = Literal["ALLOW", "BLOCK", "NOT_GATED"]
@@ -111,5 +113,5 @@ class Gate(Struct, frozen=True, kw_only=True):
     blocks; "" otherwise."""
 
     outcome: Outcome
-    exit_code: int
+    exit_code: ExitCode
     why: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -21,6 +21,9 @@ SliceKind = Literal[
     "route",
     "terminal_status",
 ]
+METADATA_PREFIX = "metadata."
+"""What the name of a slice by metadata starts with."""
+
 QuantitySource = Literal["agent_steps", "agent_tool_calls", "latency_ms", "tokens", "cost_usd"]
 
 
@@ -70,10 +73,11 @@ class SliceSpec(Struct, frozen=True, kw_only=True):
 
 
 class UserEvaluatorSpec(Struct, frozen=True, kw_only=True):
-    """A function of the user's that the evaluation worker must load: ``module:function``."""
+    """A function that the evaluation worker must load: ``module:function``. ``bound`` are further arguments of it."""
 
     criterion: str
     target: str
+    bound: dict[str, Any] = {}
 
 
 class Project(Struct, frozen=True, kw_only=True):

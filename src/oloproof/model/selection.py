@@ -8,6 +8,7 @@ from itertools import islice
 from msgspec import UNSET, Struct
 
 from oloproof.model.case import Case
+from oloproof.model.project import METADATA_PREFIX
 from oloproof.model.values import lookup
 
 
@@ -40,5 +41,5 @@ class Selection(Struct, frozen=True, kw_only=True):
         if self.slice is None:
             return True
         name, wanted = self.slice
-        value = lookup(case.metadata, name.split(".")[1:])
+        value = lookup(case.metadata, name.removeprefix(METADATA_PREFIX).split("."))
         return value is not UNSET and (value if isinstance(value, str) else str(value).lower()) == wanted

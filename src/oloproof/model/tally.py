@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import chain, repeat
 
 from msgspec import Struct
 
@@ -66,6 +67,16 @@ class Distribution(Struct, frozen=True, gc=False):
     def n(self) -> int:
         return self.observed_count + self.missing_count
 
+    @property
+    def observed_values(self) -> list[float]:
+        """Every observed value as often as it occurs, sorted."""
+        return _expanded(self.observed)
+
+    @property
+    def floor_values(self) -> list[float]:
+        """Every floor likewise."""
+        return _expanded(self.floors)
+
     def __add__(self, other: Distribution) -> Distribution:
         return Distribution(
             _merged(self.observed, other.observed),
@@ -79,6 +90,10 @@ def _merged(a: tuple[tuple[float, int], ...], b: tuple[tuple[float, int], ...]) 
     for value, count in a + b:
         counts[value] += count
     return tuple(sorted(counts.items()))
+
+
+def _expanded(counted: tuple[tuple[float, int], ...]) -> list[float]:
+    return list(chain.from_iterable(repeat(value, count) for value, count in counted))
 
 
 class Rate(Struct, frozen=True, tag="rate", tag_field="kind"):

@@ -1,4 +1,4 @@
-"""EDGE: what users write (oloproof.yaml, release.yaml, datasets), read whole and checked before anything runs."""
+"""What users write (oloproof.yaml, release.yaml, datasets), read whole and checked before anything runs."""
 
 from __future__ import annotations
 

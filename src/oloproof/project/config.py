@@ -70,7 +70,7 @@ def load(config: Path, *, recorded: Sequence[str] = ()) -> Project:
     refuse([*problems.found, *policy_problems.found])
     assert system is not None
     assert section is not None
-    interval = values.get("interval")
+    interval: IntervalSection = values.get("interval", IntervalSection())
     return Project(
         name=values["project"],
         config=str(config),
@@ -80,7 +80,7 @@ def load(config: Path, *, recorded: Sequence[str] = ()) -> Project:
         dataset=str(config.parent / values["dataset"]) if "dataset" in values else None,
         metrics=tuple(measures.metrics),
         slices=tuple(measures.slices),
-        interval=IntervalChoice() if interval is None else IntervalChoice(method=interval.method, level=interval.level),
+        interval=IntervalChoice(method=interval.method, level=interval.level),
         min_slice_support=values.get("min_slice_support", 5),
         policy=gate.policy,
         policy_none=gate.said_none,
@@ -240,7 +240,7 @@ def _digest(values: Mapping[str, Any], section: SystemSection, measures: Measure
         "evaluators": [measures.evaluators, measures.users],
         "metrics": measures.metrics,
         "slices": measures.slices,
-        "interval": values.get("interval") or IntervalSection(),
+        "interval": values.get("interval", IntervalSection()),
         "min_slice_support": values.get("min_slice_support", 5),
     }
     return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()

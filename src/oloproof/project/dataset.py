@@ -94,7 +94,7 @@ def read_cases(project: Project) -> Cases:
     path = Path(project.dataset)
     problems = Problems(str(path), codes=DATASET)
     digest = hashlib.sha256()
-    review = Review(problems, evaluators=project.evaluators, user_functions=bool(project.user_evaluators))
+    review = Review(problems, evaluators=project.evaluators)
     streamed = path.suffix.lower() in STREAMED and isinstance(project.system.kind, CallableSystem)
     held: list[Case] | None = None if streamed else []
     lines: dict[str, int] = {}
@@ -126,7 +126,7 @@ def check_cases(cases: Sequence[Case], project: Project, *, file: str) -> tuple[
     Raises a UsageError that names ``file`` and the cases' lines.
     """
     problems = Problems(file, codes=DATASET)
-    review = Review(problems, evaluators=project.evaluators, user_functions=bool(project.user_evaluators))
+    review = Review(problems, evaluators=project.evaluators)
     for case in cases:
         review.see(case)
     warnings = review.conclude()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
+from oloproof.errors import did_you_mean
 from oloproof.evaluators import EVALUATORS, EvaluatorBase, UserEvaluator
 from oloproof.evaluators.base import ConfigError
 from oloproof.metrics.slices import parse_slice
@@ -14,7 +15,7 @@ from oloproof.model.project import QuantileSpec, SliceSpec, UserEvaluatorSpec
 from oloproof.project import codes, shape
 from oloproof.project.nodes import Fields, Node, Scalar, told
 from oloproof.project.policy import Measurable, MetricKind, decimal_text
-from oloproof.project.problems import Problems, did_you_mean, shown
+from oloproof.project.problems import Problems, shown
 from oloproof.project.spec import QuantileEntry, UserEvaluatorEntry
 
 METRIC_TYPES = ("quantile",)
@@ -80,8 +81,9 @@ def _evaluator(node: Node, measures: Measures, problems: Problems) -> None:
     if evaluator is not None:
         measures.take(evaluator.criterion, "rate", written.place("criterion"), problems)
         measures.evaluators.append(evaluator)
-        if isinstance(evaluator, UserEvaluator):
-            measures.users.append(UserEvaluatorSpec(criterion=evaluator.criterion, target=evaluator.target))
+        if (function := evaluator.worker_function) is not None:
+            target, bound = function
+            measures.users.append(UserEvaluatorSpec(criterion=evaluator.criterion, target=target, bound=bound))
         return
     criterion = written.text("criterion")
     if criterion is None:

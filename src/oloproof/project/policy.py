@@ -9,11 +9,11 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
-from oloproof.errors import UsageError
+from oloproof.errors import UsageError, did_you_mean
 from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, Rule
 from oloproof.project import codes, shape
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, told
-from oloproof.project.problems import Problems, did_you_mean, read_bytes, shown
+from oloproof.project.problems import Problems, read_bytes, shown
 from oloproof.project.spec import (
     BlockingState,
     IntervalThresholdEntry,

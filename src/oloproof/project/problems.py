@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
@@ -73,15 +72,6 @@ def reason(error: OSError | ValueError) -> str:
     """What the operating system said, without the path, which the problem already names."""
     text = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return text[:1].lower() + text[1:]
-
-
-def did_you_mean(wrong: str, known: Iterable[str], *, otherwise: str = "") -> str:
-    """A hint that names the nearest known word; where none is near, ``otherwise`` and the list of them all."""
-    words = list(known)
-    near = difflib.get_close_matches(wrong.lower(), [word.lower() for word in words], n=1, cutoff=0.6)
-    if near:
-        return f"did you mean {next(word for word in words if word.lower() == near[0])!r}?"
-    return f"{otherwise}: {', '.join(words)}" if otherwise and words else ""
 
 
 def shown(text: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from oloproof.evaluators import UserEvaluator
 from oloproof.model.case import Case
 from oloproof.model.evidence import Evaluator
 from oloproof.project import codes
@@ -25,13 +26,12 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 class Review:
     """Sees the cases one by one, notes the problems of their references, and keeps of them only what must be compared.
 
-    ``user_functions`` says that functions of the user's judge too; since they may read any key of ``expected``, a
-    suspicious key is then a warning.
+    Where functions of the user's judge too, which may read any key of ``expected``, a suspicious key is a warning.
     """
 
-    def __init__(self, problems: Problems, *, evaluators: Sequence[Evaluator], user_functions: bool) -> None:
+    def __init__(self, problems: Problems, *, evaluators: Sequence[Evaluator]) -> None:
         self._problems = problems
-        self._user_functions = user_functions
+        self._user_functions = any(isinstance(evaluator, UserEvaluator) for evaluator in evaluators)
         # Only an evaluator that reads a reference can find one wrong.
         self._checks = [evaluator.case_problem for evaluator in evaluators if evaluator.expected_fields]
         self._read = {field for evaluator in evaluators for field in evaluator.expected_fields}

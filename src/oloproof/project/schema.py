@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from oloproof.evaluators import EVALUATORS
-from oloproof.metrics.slices import BOUNDED, METADATA_PREFIX, PLAIN
+from oloproof.metrics.slices import BOUNDED, PLAIN
+from oloproof.model.project import METADATA_PREFIX
 from oloproof.project.spec import (
     ConfigFile,
     IntervalThresholdEntry,

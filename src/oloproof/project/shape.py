@@ -15,8 +15,9 @@ from typing import Any, Final, TypeVar, cast
 from msgspec import Struct
 from msgspec import inspect as shapes
 
+from oloproof.errors import did_you_mean
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, plain, short, told
-from oloproof.project.problems import Problems, did_you_mean, shown
+from oloproof.project.problems import Problems, shown
 from oloproof.project.spec import FORMS
 
 T = TypeVar("T", bound=Struct)

@@ -1,1 +1,1 @@
-"""STAGE run → text: one view settles order, wording and rounding; each format draws it."""
+"""The stage that draws: a report in, text out. One view settles order, wording and rounding for every format."""

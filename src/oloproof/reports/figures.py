@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from itertools import chain, repeat
 from typing import assert_never
 
 from msgspec import Struct
@@ -47,7 +46,7 @@ def figures(metric: Metric, choice: IntervalChoice) -> Figures:
             return Figures(tally.estimate, lower, upper)
         case Quantile(distribution=distribution):
             bounds = quantile.interval(
-                _expanded(distribution.observed), _expanded(distribution.floors), q=metric.q, level=choice.level
+                distribution.observed_values, distribution.floor_values, q=metric.q, level=choice.level
             )
             return Figures(bounds.estimate, bounds.lower, bounds.upper)
         case _:
@@ -121,7 +120,3 @@ def total(metrics: Iterable[Metric]) -> Tally:
 
 def _unobserved(missing: int, excluded: int) -> str:
     return f"{missing} missing · {excluded} excluded"
-
-
-def _expanded(pairs: tuple[tuple[float, int], ...]) -> list[float]:
-    return list(chain.from_iterable(repeat(value, count) for value, count in pairs))

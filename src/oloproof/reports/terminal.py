@@ -17,6 +17,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from oloproof.reports.case import CaseView, StepView
+from oloproof.reports.figures import NOTHING
 from oloproof.reports.view import DecisionRow, Table, View
 from oloproof.reports.words import Fact
 
@@ -100,7 +101,7 @@ def render_case(case: CaseView, *, width: int, color: bool, encoding: str = "utf
 
 
 def _step(page: _Page, step: StepView) -> None:
-    agent = "" if step.agent == "–" else f"{step.agent}: "
+    agent = "" if step.agent == NOTHING else f"{step.agent}: "
     marks = f"  ✗ {', '.join(step.offends)}" if step.offends else ""
     page.line(f"{step.number:>4}  {agent}{step.action}{marks}", style="bold red" if step.offends else "")
     for detail in step.details:
@@ -143,7 +144,7 @@ class _Paper(io.StringIO):
         self._encoding = encoding
 
     @property
-    def encoding(self) -> str:  # type: ignore[override]
+    def encoding(self) -> str:  # type: ignore[override]  # typeshed has it as an attribute
         return self._encoding
 
 

@@ -52,7 +52,10 @@ class _Running(Struct, frozen=True):
 
 
 class Crew:
-    """The jobs of one worker. ``begin`` makes a job of an order; ``report`` sends a line to the parent."""
+    """The jobs of one worker. ``begin`` makes a job of an order; ``report`` sends a line to the parent.
+
+    ``clock`` is the monotonic one, which slots tell the parent the time by.
+    """
 
     def __init__(
         self,
@@ -61,10 +64,12 @@ class Crew:
         *,
         slots: Iterable[Slot],
         timeout_s: float,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._begin = begin
         self._report = report
         self._timeout_s = timeout_s
+        self._clock = clock
         self._free = list(slots)
         self._pending: deque[RunCase | JudgeCase] = deque()
         self._running: dict[int, _Running] = {}
@@ -90,7 +95,7 @@ class Crew:
         with self._lock:
             if not self._pending or not self._free:
                 return None
-            order, slot, now = self._pending.popleft(), self._free.pop(), monotonic()
+            order, slot, now = self._pending.popleft(), self._free.pop(), self._clock()
             slot.begin(order.n, now)
             job = self._begin(order, slot)
             self._running[job.n] = _Running(job, now + self._timeout_s, slot)
@@ -109,7 +114,7 @@ class Crew:
 
     def expire(self, lane: Lane) -> float | None:
         """Give up what is late. The seconds until that may be necessary again, None when nothing is going on."""
-        now = monotonic()
+        now = self._clock()
         with self._lock:
             late = [running for running in self._running.values() if running.deadline <= now]
             for running in late:

@@ -30,7 +30,7 @@ class WorkerJudge:
     """
 
     def __init__(self, project: Project) -> None:
-        functions = tuple((spec.criterion, spec.target) for spec in project.user_evaluators)
+        functions = project.user_evaluators
         match project.system.kind:
             case CallableSystem(concurrency=concurrency, timeout_s=timeout_s):
                 ahead = 0
@@ -40,7 +40,7 @@ class WorkerJudge:
                 assert_never(never)
         self._supervisor: Supervisor[Pair, Judgments] = Supervisor(
             LoadEvaluators(functions, project.directory, timeout_s),
-            _Verdicts(tuple(criterion for criterion, _ in functions)),
+            _Verdicts(tuple(spec.criterion for spec in functions)),
             config=project.config,
             concurrency=concurrency,
             ahead=ahead,

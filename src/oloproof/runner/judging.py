@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import PASS, Judgment, missing
+from oloproof.model.project import UserEvaluatorSpec
 from oloproof.model.values import snapshot
 from oloproof.record.marks import Verdict, evaluator_mark
 from oloproof.record.steps import printable
@@ -27,11 +28,14 @@ class UserFunction:
     Errors: LoadError when it cannot be loaded or called so.
     """
 
-    def __init__(self, criterion: str, target: str, directory: str) -> None:
+    def __init__(self, spec: UserEvaluatorSpec, directory: str) -> None:
+        criterion, target = spec.criterion, spec.target
         loaded = load_function(target, directory)
         self.criterion = criterion
         self._function = loaded.function
-        self._names = _names_given(parameters_of(loaded) or [], target)
+        self._bound = spec.bound
+        parameters = [each for each in parameters_of(loaded) or [] if each.name not in self._bound]
+        self._names = _names_given(parameters, target)
         if loaded.is_async:
             raise LoadError(f"{target} is async; an evaluator is a plain function", code="OLO403", usage=True)
         mark = evaluator_mark(loaded.function)
@@ -55,7 +59,7 @@ class UserFunction:
             "expected": case.expected,
         }
         try:
-            return _judgment(self._function(**{name: given[name] for name in self._names}))
+            return _judgment(self._function(**{name: given[name] for name in self._names}, **self._bound))
         except BaseException as exc:
             told = users_traceback(exc)
             return _broken(message_of(exc) if told is None else f"{message_of(exc)}\n{told}")

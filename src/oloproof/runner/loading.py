@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from oloproof.errors import did_you_mean
 from oloproof.runner.tracebacks import has_users_frames, message_of, users_traceback
 
 
@@ -43,7 +44,8 @@ def load_function(target: str, directory: str) -> Loaded:
         try:
             value = getattr(value, name)
         except AttributeError:
-            hint = _closest(name, vars(value) if hasattr(value, "__dict__") else {})
+            names = vars(value) if hasattr(value, "__dict__") else {}
+            hint = did_you_mean(name, (known for known in names if not known.startswith("_")))
             raise LoadError(f"{module_name} has no {path!r}", code="OLO402", usage=True, hint=hint) from None
     if not callable(value):
         raise LoadError(f"{target} is a {type(value).__name__}, not a function", code="OLO403", usage=True)
@@ -96,10 +98,3 @@ def _module(name: str, target: str, directory: str) -> Any:
 def _is_async(value: Any) -> bool:
     call = getattr(type(value), "__call__", None)  # noqa: B004 -- asked of an object whose class may define it async
     return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(call)
-
-
-def _closest(name: str, names: dict[str, Any]) -> str:
-    from difflib import get_close_matches  # only where a name is wrong
-
-    close = get_close_matches(name, [known for known in names if not known.startswith("_")], 1)
-    return f"did you mean {close[0]!r}?" if close else ""

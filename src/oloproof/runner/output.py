@@ -96,7 +96,7 @@ class _Bytes(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: bytes | bytearray | memoryview) -> int:  # type: ignore[override]
+    def write(self, data: bytes | bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed wants any buffer
         self._router.write(bytes(data).decode("utf-8", "backslashreplace"))
         return len(data)
 

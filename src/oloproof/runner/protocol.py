@@ -16,6 +16,7 @@ from msgspec import UNSET, Struct, field
 
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.judgment import Judgment
+from oloproof.model.project import UserEvaluatorSpec
 from oloproof.model.trajectory import Trajectory
 from oloproof.record.journal import Event
 
@@ -41,9 +42,9 @@ class LoadSystem(Struct, frozen=True, tag="load_system"):
 
 
 class LoadEvaluators(Struct, frozen=True, tag="load_evaluators"):
-    """``functions`` are (criterion, ``module:function``) pairs."""
+    """Load what judges cases."""
 
-    functions: tuple[tuple[str, str], ...]
+    functions: tuple[UserEvaluatorSpec, ...]
     directory: str
     timeout_s: float
 

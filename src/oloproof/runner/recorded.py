@@ -16,8 +16,9 @@ from msgspec.structs import replace
 
 from oloproof.errors import Problem, UsageError
 from oloproof.importers import recordings
-from oloproof.model.case import Attempt, AttemptError, Case, Recording, to_attempt, to_case
+from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.project import Project, RecordedSystem
+from oloproof.model.recording import Recording, read, skim, to_attempt, to_case
 from oloproof.project import check_cases
 from oloproof.store import SourceRef, file_digest
 
@@ -39,6 +40,7 @@ class Recordings:
         """``cases`` None: the recordings are their own dataset. Raises UsageError for a file that cannot be read."""
         self.source = f"recorded {' '.join(system.patterns)}"
         self._project = project
+        self._reader = read if project.user_evaluators else skim
         self._own_dataset = cases is None
         self._cases = {case.id: case for case in cases or ()}
         self._files = [(file, _reference(file, project.directory), _digest(file)) for file in system.files]
@@ -84,7 +86,7 @@ class Recordings:
     def _read(self) -> Iterator[tuple[tuple[str, int], Recording, SourceRef]]:
         for file, reference, digest in self._files:
             with open(file, "rb") as lines:
-                for line, recording in recordings.decode(lines, file=file):
+                for line, recording in recordings.decode(lines, reader=self._reader, file=file):
                     if self._stopped:
                         return
                     yield (file, line.number), recording, SourceRef(reference, digest, line.offset, line.length)

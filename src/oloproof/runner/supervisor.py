@@ -278,4 +278,4 @@ def _name_of(load: LoadSystem | LoadEvaluators) -> str:
         case LoadSystem(target):
             return target
         case LoadEvaluators(functions):
-            return ", ".join(target for _, target in functions)
+            return ", ".join(spec.target for spec in functions)

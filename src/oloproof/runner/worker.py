@@ -93,7 +93,7 @@ class Worker:
 
             case LoadEvaluators(functions):
                 sys.argv = ["evaluators"]
-                judges = tuple(UserFunction(criterion, target, order.directory) for criterion, target in functions)
+                judges = tuple(UserFunction(spec, order.directory) for spec in functions)
 
                 def begin(order: JudgeCase, slot: Slot) -> Job:
                     return JudgingJob(order, judges, timeout_s=timeout_s)

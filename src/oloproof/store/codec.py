@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder, Encoder, decode, encode
@@ -58,7 +58,7 @@ class StoredCase(Struct, frozen=True, gc=False):
     judgments: tuple[Judgment, ...]
 
 
-class Placed(Struct, frozen=True, gc=False):
+class Placed(NamedTuple):
     """A :class:`SourceRef` whose path and digest were given a number, because all cases of a file share them."""
 
     source: int
@@ -66,7 +66,7 @@ class Placed(Struct, frozen=True, gc=False):
     length: int
 
 
-class Detail(Struct, frozen=True):
+class Detail(Struct, frozen=True, array_like=True):
     """What a block says of one case. ``case`` None: recordings are their own dataset, the case is in the recording."""
 
     attempt: Attempt | Placed
@@ -74,16 +74,8 @@ class Detail(Struct, frozen=True):
     judgments: tuple[Judgment, ...]
 
 
-class _Wire(Struct, frozen=True, array_like=True, gc=False):
-    """A detail as written."""
-
-    attempt: Attempt | tuple[int, int, int]
-    case: Case | None
-    judgments: tuple[Judgment, ...]
-
-
 _encoder = Encoder()
-_wire_decoder = Decoder(_Wire)
+_decoder = Decoder(Detail)
 
 
 def stored_case(
@@ -129,7 +121,7 @@ def pack(details: Iterable[Detail]) -> Iterator[Block]:
     spans: list[tuple[int, int]] = []
     for detail in details:
         start = len(buffer)
-        _encoder.encode_into(_wired(detail), buffer, -1)
+        _encoder.encode_into(detail, buffer, -1)
         spans.append((start, len(buffer) - start))
         if len(spans) == BLOCK_CASES or len(buffer) >= BLOCK_BYTES:
             yield _block(buffer, spans)
@@ -151,11 +143,9 @@ def inflate(data: bytes) -> bytes:
 def unpack(data: bytes) -> Detail:
     """One detail, cut from an inflated block. Raises :class:`Unreadable`."""
     try:
-        wire = _wire_decoder.decode(data)
+        return _decoder.decode(data)
     except (MsgspecError, RecursionError) as error:
         raise Unreadable(str(error)) from error
-    attempt = Placed(*wire.attempt) if isinstance(wire.attempt, tuple) else wire.attempt
-    return Detail(attempt=attempt, case=wire.case, judgments=wire.judgments)
 
 
 def to_json(value: object) -> str:
@@ -170,15 +160,6 @@ def from_json(text: str, *, kind: type[T] | Any) -> T:
     except (MsgspecError, RecursionError) as error:
         raise Unreadable(str(error)) from error
     return value
-
-
-def _wired(detail: Detail) -> _Wire:
-    attempt = detail.attempt
-    return _Wire(
-        (attempt.source, attempt.offset, attempt.length) if isinstance(attempt, Placed) else attempt,
-        detail.case,
-        detail.judgments,
-    )
 
 
 def _block(buffer: bytearray, spans: list[tuple[int, int]]) -> Block:

@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from msgspec import MsgspecError
-from msgspec.json import Decoder
 
 from oloproof.errors import BrokenError
-from oloproof.model.case import Recording
-
-_decoder = Decoder(Recording)
+from oloproof.model.recording import Recording, read
 
 
 def file_digest(path: Path) -> str:
@@ -50,7 +47,7 @@ class Sources:
         except OSError as error:
             raise _lost(path, f"cannot be read ({error.strerror or error})") from error
         try:
-            return _decoder.decode(line)
+            return read(line)
         except (MsgspecError, RecursionError) as error:
             raise _lost(path, f"holds no recording at byte {offset}") from error
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, assert_never
@@ -17,9 +18,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.errors import BrokenError, Problem, UsageError
-from oloproof.model.case import Attempt, Case, to_attempt, to_case
+from oloproof.model.case import Attempt, Case
 from oloproof.model.decision import Approval, Policy
 from oloproof.model.judgment import Judgment
+from oloproof.model.recording import to_attempt, to_case
 from oloproof.model.run import Run, RunStatus
 from oloproof.model.tally import Measured
 from oloproof.store import names
@@ -41,7 +43,7 @@ from oloproof.store.schema import FILE, connect, transaction
 from oloproof.store.sources import Sources
 
 
-class VerdictRow(Struct, frozen=True, gc=False):
+class AttemptVerdicts(Struct, frozen=True, gc=False):
     """One attempt's verdicts, one letter a criterion in the run's order (``p`` pass, ``f`` fail, ``m`` missing,
     ``x`` excluded)."""
 
@@ -73,31 +75,35 @@ class Store:
     and :class:`UsageError` when a name means no run.
     """
 
-    def __init__(self, directory: Path, db: sqlite3.Connection) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._path = directory / FILE
-        self._db = db
         self._sources = Sources(directory.parent)
         self._writing: dict[str, _Writing] = {}
 
     @classmethod
     def open(cls, directory: Path, *, create: bool = True) -> Self:
-        """The store in ``directory`` (``.oloproof``). With ``create`` it is made where there is none; without, a
-        missing one is a :class:`UsageError`."""
-        path = directory / FILE
-        with told(path):
-            if create:
-                _make(directory)
-            elif not path.exists():
+        """The store in ``directory`` (``.oloproof``). With ``create`` it is made where there is none, at its first use;
+        without, a missing one is a :class:`UsageError`."""
+        store = cls(directory)
+        with told(store._path):
+            if not create and not store._path.exists():
                 raise UsageError(
                     Problem(str(directory), 0, 0, "OLO610", "no run has been stored here", "`oloproof run` makes one")
                 )
-        return cls(directory, connect(directory))
+        return store
+
+    @cached_property
+    def _db(self) -> sqlite3.Connection:
+        with told(self._path):
+            _make(self.directory)
+        return connect(self.directory)
 
     def close(self) -> None:
         """Give back the file, and every recorded file that was read."""
         self._sources.close()
-        self._db.close()
+        if "_db" in self.__dict__:
+            self._db.close()
 
     def __enter__(self) -> Self:
         return self
@@ -223,16 +229,16 @@ class Store:
 
     # --- cases -----------------------------------------------------------------------------------------------------
 
-    def verdicts(self, run_id: str) -> Iterator[VerdictRow]:
+    def verdicts(self, run_id: str) -> Iterator[AttemptVerdicts]:
         """Every attempt's verdicts, in the order of the run, without reading any detail."""
         row = self._row(run_id)
         with told(self._path):
             for fields in self._db.execute(
                 "SELECT case_id, trial, codes FROM cases WHERE run = ? ORDER BY ordinal", (row,)
             ):
-                yield VerdictRow(*fields)
+                yield AttemptVerdicts(*fields)
 
-    def failing(self, run_id: str, *criteria: str) -> Iterator[VerdictRow]:
+    def failing(self, run_id: str, *criteria: str) -> Iterator[AttemptVerdicts]:
         """The attempts that fail one of ``criteria`` (any criterion, when none is named)."""
         known = self._header(run_id).criteria
         unknown = [name for name in criteria if name not in known]

@@ -17,7 +17,7 @@ OPEN = "missing"
 
 def words(called: str, declared: str, *, truncated: bool = False) -> dict[str, str]:
     evidence = of_steps(calls(called), {"tools": declared.split()}, truncated=truncated)
-    return {mode: ToolSequence(mode=mode).judge(evidence).verdict for mode in MODES}  # type: ignore[arg-type]
+    return {mode: ToolSequence(mode=mode).judge(evidence).verdict for mode in MODES}
 
 
 @pytest.mark.parametrize(

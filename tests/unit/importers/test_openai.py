@@ -11,8 +11,8 @@ from msgspec import UNSET
 
 from oloproof.errors import Problem, UsageError
 from oloproof.importers.openai import LOSSES, Import, Summary, read
-from oloproof.model.case import Recording
 from oloproof.model.reading import Reading
+from oloproof.model.recording import Recording
 
 SAMPLE = Path(__file__).parents[3].parent / "shared/data/tau-bench/gpt-4o-airline-tasks-0-9.json"
 

@@ -7,8 +7,9 @@ from msgspec import UNSET
 
 from fakes import stored
 from oloproof.errors import Problem, UsageError
-from oloproof.importers.recordings import Line, decode, encode, to_attempt, to_case
-from oloproof.model.case import Attempt, AttemptError, Case, Recording
+from oloproof.importers.recordings import Line, decode, encode
+from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.recording import Recording, to_attempt, to_case
 
 RECORDINGS = [Recording(case=f"c{number}", output=number, trajectory=stored.trajectory()) for number in range(3)]
 

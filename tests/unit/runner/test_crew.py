@@ -7,7 +7,6 @@ import tempfile
 
 import pytest
 
-from oloproof.runner import crew as crew_module
 from oloproof.runner.crew import Crew
 from oloproof.runner.protocol import RunCase, Slot
 
@@ -46,14 +45,15 @@ class Quiet:
 
 
 class Bench:
-    def __init__(self, monkeypatch, limit):
+    def __init__(self, limit):
         self.now = 100.0
-        monkeypatch.setattr(crew_module, "monotonic", lambda: self.now)
         self.reported = []
         self.lane = Quiet()
         self.files = [tempfile.TemporaryFile() for _ in range(limit)]  # noqa: SIM115 -- closed by the fixture
         slots = [Slot(file.fileno()) for file in self.files]
-        self.crew = Crew(lambda order, slot: Done(order), self.reported.append, slots=slots, timeout_s=10)
+        self.crew = Crew(
+            lambda order, slot: Done(order), self.reported.append, slots=slots, timeout_s=10, clock=lambda: self.now
+        )
 
     def submit(self, *numbers):
         self.crew.submit([RunCase(n, f"case_{n}", None, 0) for n in numbers], self.lane)
@@ -63,11 +63,11 @@ class Bench:
 
 
 @pytest.fixture
-def bench(monkeypatch):
+def bench():
     made = []
 
     def make(limit=1):
-        made.append(Bench(monkeypatch, limit))
+        made.append(Bench(limit))
         return made[-1]
 
     yield make

@@ -39,7 +39,7 @@ def test_absent_and_null_outputs_stay_apart() -> None:
         for output in (UNSET, None, {"answer": None})
     ]
     (block,) = codec.pack(details)
-    assert [unpacked(block, index).attempt.output for index in range(3)] == [UNSET, None, {"answer": None}]  # type: ignore[union-attr]
+    assert [unpacked(block, index).attempt.output for index in range(3)] == [UNSET, None, {"answer": None}]
 
 
 def test_the_evidence_of_a_pass_is_kept() -> None:

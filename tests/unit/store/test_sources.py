@@ -7,7 +7,7 @@ import pytest
 
 from oloproof.errors import BrokenError
 from oloproof.importers.recordings import encode
-from oloproof.model.case import Recording
+from oloproof.model.recording import Recording
 from oloproof.store import file_digest
 from oloproof.store.sources import Sources
 

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 from fakes import stored
 from oloproof.errors import BrokenError, UsageError
 from oloproof.importers.recordings import decode, encode
-from oloproof.model.case import Case, Recording
+from oloproof.model.case import Case
 from oloproof.model.decision import Approval, IntervalThreshold, ObservedCount, Policy
 from oloproof.model.judgment import PASS, Judgment
-from oloproof.store import CaseDetail, SourceRef, Store, VerdictRow, file_digest, stored_case
+from oloproof.model.recording import Recording
+from oloproof.store import AttemptVerdicts, CaseDetail, SourceRef, Store, file_digest, stored_case
 
 RUN = stored.run()
 POLICY = Policy(
@@ -24,7 +25,7 @@ POLICY = Policy(
 
 
 @pytest.fixture
-def store(tmp_path: Path):  # type: ignore[no-untyped-def]
+def store(tmp_path: Path):
     with Store.open(tmp_path / ".oloproof") as store:
         yield store
 
@@ -34,13 +35,19 @@ def told(error: UsageError) -> tuple[str, str, str]:
     return problem.code, problem.message, problem.hint
 
 
+def test_nothing_is_made_before_something_is_kept(tmp_path: Path) -> None:
+    Store.open(tmp_path / ".oloproof").close()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_store_keeps_itself_out_of_version_control(store: Store) -> None:
+    store.begin(stored.run())
     assert (store.directory / ".gitignore").read_text() == "*\n"
 
 
 def test_a_gitignore_of_the_users_stays(tmp_path: Path) -> None:
     tmp_path.joinpath(".gitignore").write_text("mine\n")
-    Store.open(tmp_path).close()
+    Store.open(tmp_path).begin(stored.run())
     assert tmp_path.joinpath(".gitignore").read_text() == "mine\n"
 
 
@@ -119,9 +126,9 @@ def test_verdicts_come_in_the_order_of_the_run(store: Store) -> None:
     store.append(RUN.id, [stored.row(5, ordinal=0), stored.row(5, ordinal=1, trial=2)])
     store.append(RUN.id, [stored.row(1, ordinal=2, judgments=[PASS, PASS, stored.MISSING])])
     assert list(store.verdicts(RUN.id)) == [
-        VerdictRow("case_00005", 1, "pfx"),
-        VerdictRow("case_00005", 2, "pfx"),
-        VerdictRow("case_00001", 1, "ppm"),
+        AttemptVerdicts("case_00005", 1, "pfx"),
+        AttemptVerdicts("case_00005", 2, "pfx"),
+        AttemptVerdicts("case_00001", 1, "ppm"),
     ]
 
 

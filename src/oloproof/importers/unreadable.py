@@ -1,0 +1,88 @@
+"""Why a line is no recording, in words, from what msgspec said of it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import get_args
+
+from msgspec import DecodeError, Struct, ValidationError
+
+from oloproof.errors import Problem
+from oloproof.model.case import AttemptError, ErrorKind
+from oloproof.model.recording import Recording
+from oloproof.model.trajectory import (
+    Checkpoint,
+    CheckpointKind,
+    ConstraintCheck,
+    Step,
+    StepKind,
+    TerminalStatus,
+    Trajectory,
+)
+
+_AT = re.compile(r"(?P<what>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>.*)`", re.DOTALL)
+_ABSENT = re.compile(r"Object missing required field `(?P<key>.*)`")
+_BYTE = re.compile(r"\(byte (?P<byte>\d+)\)")
+
+_KEYS: tuple[tuple[re.Pattern[str], type[Struct]], ...] = (
+    (re.compile(r""), Recording),
+    (re.compile(r"error"), AttemptError),
+    (re.compile(r"trajectory"), Trajectory),
+    (re.compile(r"trajectory\.steps\[\d+\]"), Step),
+    (re.compile(r"trajectory\.constraints\[\d+\]"), ConstraintCheck),
+    (re.compile(r"trajectory\.checkpoints\[\d+\]"), Checkpoint),
+)
+_WORDS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+    (re.compile(r"trajectory\.steps\[\d+\]\.kind"), get_args(StepKind)),
+    (re.compile(r"trajectory\.checkpoints\[\d+\]\.kind"), get_args(CheckpointKind)),
+    (re.compile(r"trajectory\.terminal_status"), get_args(TerminalStatus)),
+    (re.compile(r"error\.kind"), get_args(ErrorKind)),
+)
+"""What may stand where, by the path that msgspec gives (it counts array elements from 0, as we do steps from 1)."""
+
+
+def explained(text: bytes, error: Exception, *, file: str | None, number: int) -> Problem:
+    """The problem with a line that raised ``error`` when it was read."""
+    match error:
+        case ValidationError():
+            return _invalid(str(error), file, number)
+        case DecodeError():
+            said = str(error)
+            found = _BYTE.search(said)
+            column = len(text[: int(found["byte"])].decode(errors="replace")) + 1 if found else 0
+            what = "it ends too early" if "truncated" in said else said.removeprefix("JSON is malformed: ")
+            what = _BYTE.sub("", what).strip()
+            return Problem(file, number, column, "OLO301", f"the line is not JSON: {what}", "one JSON object a line")
+        case _:
+            return Problem(file, number, 0, "OLO301", "the line is nested too deeply to be read")
+
+
+def _invalid(said: str, file: str | None, number: int) -> Problem:
+    """A line that is JSON and no recording, from what msgspec says of it."""
+    found = _AT.fullmatch(said)
+    what, path = (found["what"], found["path"]) if found else (said, "")
+    within = f" in {path}" if path else ""
+    if unknown := _UNKNOWN.fullmatch(what):
+        known = next((kind.__struct_fields__ for at, kind in _KEYS if at.fullmatch(path)), ())
+        return Problem(
+            file, number, 0, "OLO302", f"unknown key {_shown(unknown['key'])}{within}", _nearest(unknown["key"], known)
+        )
+    if absent := _ABSENT.fullmatch(what):
+        return Problem(file, number, 0, "OLO303", f"the key {absent['key']!r} is missing{within}")
+    if not path:
+        hint = "a line is one object: case, trial, output, error, trajectory"
+        return Problem(file, number, 0, "OLO303", what.replace("`", ""), hint)
+    words = next((words for at, words in _WORDS if at.fullmatch(path)), ())
+    hint = f"one of: {', '.join(words)}" if words else ""
+    return Problem(file, number, 0, "OLO303", f"{path}: {what.replace('`', '')}", hint)
+
+
+def _nearest(key: str, known: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+
+
+def _shown(key: str) -> str:
+    return repr(key if len(key) <= 80 else key[:79] + "…")

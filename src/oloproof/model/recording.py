@@ -1,0 +1,99 @@
+"""A recording: an attempt that lives in a line of a file, and how such a line becomes one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from msgspec import UNSET, DecodeError, Raw, Struct, ValidationError, convert
+from msgspec.json import Decoder
+
+from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.trajectory import Step, Trajectory
+from oloproof.model.values import snapshot
+
+
+class Recording(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A line of ``traces.jsonl``. ``input``, ``expected`` and ``metadata`` count only where no dataset is given.
+
+    A key that is not listed here is refused: a misspelt ``trajectory`` must not become missing data.
+    """
+
+    case: str
+    trial: int = 1
+    output: Any = UNSET
+    error: AttemptError | str | None = None
+    trajectory: Trajectory | None = None
+    input: Any = UNSET
+    expected: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class _SkimmedStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    result: Raw = Raw(b"")
+
+
+class _SkimmedTrajectory(Trajectory, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    steps: tuple[_SkimmedStep, ...] = ()
+
+
+class _Skimmed(Recording, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    trajectory: _SkimmedTrajectory | None = None
+
+
+_read = Decoder(Recording).decode
+_skim = Decoder(_Skimmed).decode
+
+
+def read(line: bytes) -> Recording:
+    """The recording on a line. Raises msgspec's DecodeError or ValidationError, or RecursionError.
+
+    What only lenient writers produce (NaN, half a surrogate pair) is tagged as unrepresentable, and the case kept.
+    """
+    try:
+        return _read(line)
+    except DecodeError as error:
+        return _read_leniently(line, error)
+
+
+def skim(line: bytes) -> Recording:
+    """:func:`read`, but the results of tools stay bytes that nobody may look into.
+
+    Results are most of a trace, and what judges calls, order and counts does not need them.
+    """
+    try:
+        return _skim(line)
+    except DecodeError as error:
+        return _read_leniently(line, error)
+
+
+def _read_leniently(line: bytes, error: DecodeError) -> Recording:
+    if isinstance(error, ValidationError):
+        raise error
+    try:
+        value = snapshot(json.loads(line))
+    except (ValueError, RecursionError):
+        raise error from None
+    return convert(value, Recording)
+
+
+def to_attempt(recording: Recording) -> Attempt:
+    """The attempt that was recorded. An error that is only a text becomes a ``system_error``."""
+    error = recording.error
+    return Attempt(
+        case_id=recording.case,
+        trial=recording.trial,
+        output=recording.output,
+        error=AttemptError(kind="system_error", message=error) if isinstance(error, str) else error,
+        trajectory=recording.trajectory,
+    )
+
+
+def to_case(recording: Recording) -> Case:
+    """The case that a recording stands for where recordings are their own dataset."""
+    return Case(
+        id=recording.case,
+        input=None if recording.input is UNSET else recording.input,
+        expected=recording.expected or {},
+        metadata=recording.metadata or {},
+    )

@@ -1,0 +1,34 @@
+"""``engine: python``: patterns for which RE2 has no linear time run apart, under the time-out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fakes.projects import answered, oloproof, project, spawned
+
+DOUBLED = {"type": "regex", "criterion": "shape", "field": "answer", "pattern": r"^(\w)\1(?!x)", "engine": "python"}
+
+
+def test_lookaround_and_back_references_match(tmp_path: Path) -> None:
+    project(tmp_path, cases=answered("aab", "abb", "aax", 7), evaluators=[DOUBLED], rules=None)
+    done = spawned(tmp_path, "run", "--json", "--no-gate")
+    assert (done.code, done.verdict("shape")) == (0, (1, 3, 0, 0))
+
+
+def test_a_pattern_that_takes_for_ever_is_missing_and_the_other_cases_are_judged(tmp_path: Path) -> None:
+    project(
+        tmp_path,
+        cases=answered("a" * 60 + "b", "a"),
+        evaluators=[DOUBLED | {"pattern": "^(a+)+$"}],
+        rules=[{"id": "all", "metric": "shape", "kind": "observed_count", "max_failures": 0}],
+        system={"callable": "app:run", "timeout_s": 1},
+    )
+    done = spawned(tmp_path, "run", "--json")
+    assert (done.code, done.verdict("shape")) == (3, (1, 0, 1, 0))
+
+
+def test_a_pattern_that_python_refuses_is_a_problem(tmp_path: Path) -> None:
+    project(tmp_path, evaluators=[DOUBLED | {"pattern": "("}])
+    done = oloproof(tmp_path, "check")
+    assert done.code == 2
+    assert "Python cannot compile '('" in done.err
