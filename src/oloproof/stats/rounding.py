@@ -13,6 +13,8 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
+from oloproof.stats.level import tail
+
 _UNITS = 10**12
 
 
@@ -36,6 +38,17 @@ def percent_estimate(passed: int, observed: int, *, digits: int = 1) -> str:
     if 0 < passed < observed:
         nearest = min(max(nearest, 1), whole - 1)
     return _decimal(nearest, digits)
+
+
+def achieved_error(*, false_pass: float | None, false_fail: float | None, level: float) -> str:
+    """How often a rule errs of a system exactly at its bound, beside the error that the level promises.
+
+    The chances are in [0, 1] and round up; None is left out, and "" is said where neither is known.
+    """
+    errors = {"false pass": false_pass, "false fail": false_fail}
+    known = [f"{name} {percent_upper(error)}%" for name, error in errors.items() if error is not None]
+    nominal = f"{Decimal(str(tail(level))).scaleb(2):f}%"
+    return f"error at the bound: {', '.join(known)} (nominal {nominal})" if known else ""
 
 
 def _whole(digits: int) -> int:

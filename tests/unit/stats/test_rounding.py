@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from oloproof.stats.rounding import percent_estimate, percent_lower, percent_upper
+from oloproof.stats.rounding import achieved_error, percent_estimate, percent_lower, percent_upper
 
 
 def test_bounds_go_outward() -> None:
@@ -54,3 +54,16 @@ def test_estimates_are_0_or_100_only_where_exact() -> None:
 def test_nothing_observed_has_no_estimate() -> None:
     with pytest.raises(ZeroDivisionError):
         percent_estimate(0, 0)
+
+
+def test_an_achieved_error_rounds_up_and_stands_beside_the_nominal() -> None:
+    text = "error at the bound: false pass 1.5%, false fail 3.9% (nominal 2.5%)"
+    assert achieved_error(false_pass=0.0141, false_fail=0.0386, level=0.95) == text
+    assert (
+        achieved_error(false_pass=None, false_fail=0.0, level=0.9) == "error at the bound: false fail 0.0% (nominal 5%)"
+    )
+    assert (
+        achieved_error(false_pass=0.2, false_fail=None, level=0.6)
+        == "error at the bound: false pass 20.0% (nominal 20%)"
+    )
+    assert achieved_error(false_pass=None, false_fail=None, level=0.95) == ""

@@ -1,0 +1,121 @@
+"""How likely a rule comes to each verdict under a given truth, by enumeration: power, and flips without any change.
+
+Nothing is simulated or approximated by a normal curve. Two runs of one and the same system get different verdicts with
+probability 1 − Σ P(verdict)² each time; a gate that flips often says little when it turns red.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from oloproof.stats import binomial
+from oloproof.stats.level import z
+from oloproof.stats.paired import margin
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Numbers of discordant pairs that are rarer than this are left out.
+_NEGLIGIBLE = 1e-16
+
+
+class Chances(NamedTuple):
+    """The probabilities of the three verdicts."""
+
+    passes: float
+    fails: float
+    undecided: float
+
+    @property
+    def flips(self) -> float:
+        """The probability that two independent runs under the same truth differ in their verdict."""
+        return 1 - self.passes**2 - self.fails**2 - self.undecided**2
+
+
+def of_rate(n: int, *, pass_from: int | None, fail_to: int | None, truth: Fraction) -> Chances:
+    """n cases that each pass with probability ``truth``: fresh cases of one kind every time.
+
+    A rule is PASS from ``pass_from`` passes on and FAIL up to ``fail_to``; None where no count decides so. One on a
+    quantile is such a rule about the cases within its bound, with the ranks of :func:`oloproof.stats.quantile.ranks`;
+    one on observed counts, failures or new failures, is PASS from n − F on and FAIL up to n − F − 1.
+    """
+    passes = 0.0 if pass_from is None else binomial.sf(pass_from - 1, n=n, p=truth)
+    fails = 0.0 if fail_to is None else binomial.cdf(fail_to, n=n, p=truth)
+    return _chances(passes, fails)
+
+
+def of_cases(rates: Sequence[float], *, pass_from: int | None, fail_to: int | None) -> Chances:
+    """The same cases every time, of which the i-th passes with probability ``rates[i]``, independently.
+
+    Their number of passes has the Poisson binomial distribution, found by adding one case after the other. It varies
+    less than under one common rate, and not at all where every case always does the same.
+    """
+    import numpy as np
+
+    masses = np.zeros(len(rates) + 1)
+    masses[0] = 1.0
+    for done, rate in enumerate(rates, start=1):
+        masses[1 : done + 1] += rate * (masses[:done] - masses[1 : done + 1])
+        masses[0] *= 1 - rate
+    passes = 0.0 if pass_from is None else float(masses[pass_from:].sum())
+    fails = 0.0 if fail_to is None else float(masses[: fail_to + 1].sum())
+    return _chances(passes, fails)
+
+
+def of_difference(
+    n: int, *, fixed: float, broken: float, at_least: float, at_most: float = 1.0, level: float = 0.95
+) -> Chances:
+    """n pairs of which the shares ``fixed`` and ``broken`` are so on average: equal where nothing has changed.
+
+    PASS where the score interval of the difference lies within [at_least, at_most], FAIL where it lies wholly outside.
+    The trinomial outcomes are taken by the number of discordant pairs, and of these by how many are broken.
+    """
+    import numpy as np
+
+    discordant = min(1.0, fixed + broken)
+    sizes = _masses(n, discordant)
+    passes = fails = 0.0
+    for size in np.flatnonzero(sizes > _NEGLIGIBLE).tolist():
+        given = sizes[size] * _masses(size, broken / discordant if discordant else 0.0)
+        within, outside = _verdicts(n, size, at_least=at_least, at_most=at_most, half_width=z(level))
+        passes += float(given[within].sum())
+        fails += float(given[outside].sum())
+    return _chances(passes, fails)
+
+
+def _verdicts(
+    n: int, discordant: int, *, at_least: float, at_most: float, half_width: float
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """For 0, 1, 2, … broken ones among the discordant pairs, whether the rule is PASS, and whether it is FAIL."""
+    import numpy as np
+
+    broken = np.arange(discordant + 1, dtype=np.float64)
+    fixed, pairs = broken[::-1], np.full(discordant + 1, float(n))
+
+    def lower_to(bar: float) -> NDArray[np.float64]:
+        return margin(np.full_like(pairs, bar), fixed=fixed, broken=broken, n=pairs, half_width=half_width)
+
+    def upper_to(bar: float) -> NDArray[np.float64]:
+        return -margin(np.full_like(pairs, -bar), fixed=broken, broken=fixed, n=pairs, half_width=half_width)
+
+    # Strictly, since without a discordant pair both sides are 0 at a bar of 0, which the bounds are far from.
+    within = (lower_to(at_least) > 0) & ((upper_to(at_most) < 0) | (at_most >= 1))
+    return within, (upper_to(at_least) < 0) | (lower_to(at_most) > 0)
+
+
+def _masses(n: int, p: float) -> NDArray[np.float64]:
+    """P(X = 0), …, P(X = n) for X ~ Binomial(n, p)."""
+    import numpy as np
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    k = np.arange(n + 1)
+    logs = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)
+    masses: NDArray[np.float64] = np.exp(logs)
+    return masses
+
+
+def _chances(passes: float, fails: float) -> Chances:
+    return Chances(passes, fails, max(0.0, 1 - passes - fails))

@@ -1,0 +1,58 @@
+"""Many tests at once: p-values adjusted for the size of their family, and who belongs to it.
+
+Among m slices in which nothing changed, some p-value falls below 0.05 with a chance of up to 1 − 0.95^m. An adjusted
+p-value is the level at which its test would just be called; it is compared with the level as if it were the only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from math import fsum
+
+
+def holm(p: Sequence[float]) -> tuple[float, ...]:
+    """Adjusted so that the chance of *any* false call stays at the level, for whatever dependence (Holm 1979).
+
+    In the order given. The k-th smallest of m is multiplied by m − k + 1, and never falls below its predecessor.
+    """
+    order = sorted(range(len(p)), key=p.__getitem__)
+    scaled = ((len(p) - rank) * p[index] for rank, index in enumerate(order))
+    return _back(order, [min(1.0, value) for value in accumulate(scaled, max)])
+
+
+def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
+    """Adjusted so that the expected share of false calls stays at the level (Benjamini & Hochberg 1995, eq. 1).
+
+    In the order given. The k-th smallest of m is multiplied by m / k, and never exceeds its successor. For tests that
+    are independent or positively dependent (Benjamini & Yekutieli 2001, theorem 1.2), as overlapping slices usually
+    are.
+    """
+    return _step_up(p, factor=1.0)
+
+
+def benjamini_yekutieli(p: Sequence[float]) -> tuple[float, ...]:
+    """The same share for whatever dependence, at the price of a factor 1 + 1/2 + … + 1/m (theorem 1.3 there)."""
+    return _step_up(p, factor=fsum(1 / rank for rank in range(1, len(p) + 1)))
+
+
+def tarone(smallest: Sequence[float], *, error: float = 0.05) -> tuple[bool, ...]:
+    """Which tests belong to the family, from the least p-value that each could have had (Tarone 1990).
+
+    A test that no outcome could make significant needs no share of the error. Let K be the smallest number for which at
+    most K tests could fall to ``error`` / K; those that could are the members. The least p-values may depend on nothing
+    but the margins of the tables; within the family each adjustment holds as it would without this (Gilbert 2005).
+    """
+    size = next(k for k in range(1, len(smallest) + 2) if sum(p <= error / k for p in smallest) <= k)
+    return tuple(p <= error / size for p in smallest)
+
+
+def _step_up(p: Sequence[float], *, factor: float) -> tuple[float, ...]:
+    order = sorted(range(len(p)), key=p.__getitem__, reverse=True)
+    scaled = (factor * len(p) / (len(p) - rank) * p[index] for rank, index in enumerate(order))
+    return _back(order, [min(1.0, value) for value in accumulate(scaled, min)])
+
+
+def _back(order: Sequence[int], values: Sequence[float]) -> tuple[float, ...]:
+    """The values, that belong to the indexes in ``order``, in the order of the indexes."""
+    return tuple(value for _, value in sorted(zip(order, values, strict=True)))

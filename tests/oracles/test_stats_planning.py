@@ -1,0 +1,125 @@
+"""Planning against published-form tables and scipy, chances against enumeration in another way."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import ceil, log, prod
+
+import numpy as np
+import pytest
+from scipy.stats import binom, multinomial, norm
+
+from oloproof.stats import chances, paired, planning
+from oloproof.stats.boundaries import boundaries
+from oloproof.stats.paired import Pairs
+from oloproof.stats.proportion import interval
+
+
+@pytest.mark.parametrize("t", ["0.5", "0.8", "0.9", "0.95", "0.99", "0.999"])
+def test_sizes_for_all_pass_have_closed_forms(t: str) -> None:
+    share, z = float(t), norm.isf(0.025)
+    assert planning.needed_to_pass(Fraction(t)) == ceil(z * z * share / (1 - share))
+    assert planning.needed_to_pass(Fraction(t), method="exact") == ceil(log(0.025) / log(share))
+
+
+# Threshold, truth, and the first and stable sizes for 80 % and for 90 % power of the Wilson rule.
+POWER_SIZES = [
+    ("0.8", "0.85", (454, 481), (607, 634)),
+    ("0.8", "0.9", (100, 112), (130, 142)),
+    ("0.8", "0.95", (40, 40), (47, 54)),
+    ("0.9", "0.95", (217, 254), (291, 315)),
+    ("0.95", "0.99", (142, 173), (173, 202)),
+    ("0.99", "0.995", (2470, 2717), (3204, 3445)),
+]
+
+
+@pytest.mark.parametrize(("t", "truth", "eighty", "ninety"), POWER_SIZES)
+def test_sizes_for_power(t: str, truth: str, eighty: tuple[int, int], ninety: tuple[int, int]) -> None:
+    assert planning.needed_for_chance(Fraction(t), truth=Fraction(truth)) == eighty
+    assert planning.needed_for_chance(Fraction(t), truth=Fraction(truth), chance=0.9) == ninety
+
+
+def test_sizes_for_a_right_fail() -> None:
+    found = planning.needed_for_chance(Fraction("0.9"), truth=Fraction("0.8"))
+
+    def chance(n: int) -> float:
+        fail_to = boundaries(n, Fraction("0.9")).fail_to
+        return 0.0 if fail_to is None else float(binom.cdf(fail_to, n, 0.8))
+
+    assert found.first == next(n for n in range(1, 500) if chance(n) >= 0.8)
+    assert found.stable == next(n for n in range(1, 500) if all(chance(m) >= 0.8 for m in range(n, n + 61)))
+
+
+def test_missing_budgets() -> None:
+    wanted = {"0.8": [3, 12, 64, 175], "0.9": [0, 4, 28, 81], "0.95": [None, 0, 11, 36], "0.99": [None, None, 0, 3]}
+    for t, budgets in wanted.items():
+        assert [planning.missing_budget(n, Fraction(t)) for n in (40, 100, 400, 1000)] == budgets
+
+
+@pytest.mark.parametrize(
+    ("margin", "discordant", "eighty", "ninety"),
+    [(0.02, 0.02, 393, 526), (0.02, 0.1, 1963, 2627), (0.05, 0.05, 157, 211), (0.05, 0.2, 628, 841)],
+)
+def test_pairs_for_non_inferiority(margin: float, discordant: float, eighty: int, ninety: int) -> None:
+    assert planning.pairs_needed(margin, discordant=discordant) == eighty
+    assert planning.pairs_needed(margin, discordant=discordant, chance=0.9) == ninety
+
+
+def test_what_would_settle_by_trying_every_number() -> None:
+    for passed, failed, missing, t in ((33, 7, 0, "0.8"), (39, 0, 1, "0.9"), (28, 2, 10, "0.8"), (0, 0, 0, "0.8")):
+        found = planning.settle(passed, failed, missing, threshold=Fraction(t))
+        bar = float(t)
+        assert found.all_pass == next(m for m in range(999) if interval(passed + m, failed, missing)[0] >= bar)
+        assert found.all_fail == next(m for m in range(999) if interval(passed, failed + m, missing)[1] < bar)
+
+
+@pytest.mark.parametrize("n", [40, 100, 1000])
+@pytest.mark.parametrize("truth", ["0.8", "0.9", "0.98"])
+def test_power_by_scipy(n: int, truth: str) -> None:
+    rule = boundaries(n, Fraction("0.9"))
+    found = chances.of_rate(n, pass_from=rule.pass_from, fail_to=rule.fail_to, truth=Fraction(truth))
+    passes = 0.0 if rule.pass_from is None else binom.sf(rule.pass_from - 1, n, float(truth))
+    fails = 0.0 if rule.fail_to is None else binom.cdf(rule.fail_to, n, float(truth))
+    assert found == pytest.approx((passes, fails, 1 - passes - fails), rel=0, abs=1e-10)
+
+
+def test_chances_of_given_cases_by_enumeration() -> None:
+    rates = [0.1, 0.9, 0.5, 1.0, 0.0, 0.75, 0.3]
+    masses = np.zeros(len(rates) + 1)
+    for outcome in product((0, 1), repeat=len(rates)):
+        masses[sum(outcome)] += prod(r if x else 1 - r for r, x in zip(rates, outcome, strict=True))
+    found = chances.of_cases(rates, pass_from=5, fail_to=2)
+    assert found == pytest.approx((masses[5:].sum(), masses[:3].sum(), masses[3:5].sum()), rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("at_least", "at_most"), [(-0.2, 1.0), (0.0, 1.0), (-0.25, 0.25)])
+def test_chances_of_a_difference_by_enumeration(at_least: float, at_most: float) -> None:
+    n, fixed, broken = 25, 0.3, 0.15
+    passes = fails = 0.0
+    for b in range(n + 1):
+        for c in range(n + 1 - b):
+            mass = multinomial.pmf([b, c, n - b - c], n, [fixed, broken, 1 - fixed - broken])
+            lower, upper = paired.interval(Pairs(n - b - c, b, c, 0))
+            passes += mass * (lower >= at_least and upper <= at_most)
+            fails += mass * (upper < at_least or lower > at_most)
+    found = chances.of_difference(n, fixed=fixed, broken=broken, at_least=at_least, at_most=at_most)
+    assert found == pytest.approx((passes, fails, 1 - passes - fails), rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("discordant", "power"), [(0.02, 0.66), (0.04, 0.45), (0.1, 0.23), (0.2, 0.14)])
+def test_power_of_non_inferiority(discordant: float, power: float) -> None:
+    found = chances.of_difference(400, fixed=discordant / 2, broken=discordant / 2, at_least=-0.02)
+    assert found.passes == pytest.approx(power, rel=0, abs=5e-3)
+
+
+def test_five_thousand_cases() -> None:
+    rule = boundaries(5000, Fraction("0.9"))
+    same = chances.of_cases([0.9] * 5000, pass_from=rule.pass_from, fail_to=rule.fail_to)
+    fresh = chances.of_rate(5000, pass_from=rule.pass_from, fail_to=rule.fail_to, truth=Fraction("0.9"))
+    assert same == pytest.approx(fresh, rel=0, abs=1e-10)
+    steady = chances.of_cases([1.0] * 4500 + [0.0] * 500, pass_from=rule.pass_from, fail_to=rule.fail_to)
+    assert steady.flips == 0.0
+    assert chances.of_difference(5000, fixed=0.25, broken=0.25, at_least=-0.02).passes == pytest.approx(
+        0.5161, abs=5e-5
+    )

@@ -1,0 +1,149 @@
+"""Evidence against numeric integration, and rules that stop early against exact enumeration and published tables."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb, exp, log
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import hypergeom
+
+from oloproof.stats import betting, evidence, sequential, without_replacement
+from oloproof.stats.betting import Score
+from oloproof.stats.sequential import Stopping
+
+
+@pytest.mark.parametrize(("passed", "failed"), [(0, 0), (10, 0), (0, 3), (29, 1), (9, 11), (80, 20)])
+@pytest.mark.parametrize("t", [0.3, 0.8, 0.95])
+def test_evidence_is_the_mean_likelihood_ratio(passed: int, failed: int, t: float) -> None:
+    def ratio(theta: float) -> float:
+        return (theta / t) ** passed * ((1 - theta) / (1 - t)) ** failed
+
+    above = quad(ratio, t, 1, epsabs=0, epsrel=1e-11, limit=200)[0] / (1 - t)
+    below = quad(ratio, 0, t, epsabs=0, epsrel=1e-11, limit=200)[0] / t
+    found = evidence.log_e(passed, failed, 0, threshold=t)
+    assert (exp(found.above), exp(found.below)) == pytest.approx((above, below), rel=1e-8)
+
+
+@pytest.mark.parametrize(("t", "below", "above"), [(0.5, 0.0179, 0.0179), (0.8, 0.0195, 0.0132), (0.95, 0.016, 0.0091)])
+def test_the_mixture_errs_less_than_promised_within_a_thousand_looks(t: float, below: float, above: float) -> None:
+    rule = Stopping(1000, Fraction(str(t)), None, None, early=0.025)
+    found = sequential.performance(rule, truth=t, stops=sequential.turns(rule, min_cases_to_fail=1))
+    assert (found.passes, found.fails) == pytest.approx((below, above), rel=0, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("truth", "passes", "fails", "cases"),
+    [
+        (0.6, 0.0, 1.0, 63),
+        (0.8, 0.023, 0.025, 994),
+        (0.85, 0.984, 0.0, 670),
+        (0.9, 1.0, 0.0, 165),
+        (0.95, 1.0, 0.0, 65),
+    ],
+)
+def test_the_hybrid_over_a_thousand_cases(truth: float, passes: float, fails: float, cases: float) -> None:
+    rule = sequential.hybrid(1000, Fraction("0.8"))
+    found = sequential.performance(rule, truth=truth, stops=sequential.turns(rule, min_cases_to_fail=1))
+    assert found[:2] == pytest.approx((passes, fails), rel=0, abs=5e-4)
+    assert round(found.cases) == cases
+
+
+@pytest.mark.parametrize(("n", "t"), [(200, "0.8"), (200, "0.95"), (400, "0.9"), (500, "0.99")])
+def test_the_hybrid_with_an_exact_end_keeps_its_promise(n: int, t: str) -> None:
+    rule = sequential.hybrid(n, Fraction(t), method="exact")
+    found = sequential.performance(rule, truth=float(t))
+    assert found.passes <= 0.025
+    assert found.fails <= 0.025
+
+
+@pytest.mark.parametrize(("t", "at_2_5", "at_0_5"), [("0.8", 24, 33), ("0.9", 51, 69), ("0.95", 105, 142)])
+def test_the_first_stop_when_all_pass(t: str, at_2_5: int, at_0_5: int) -> None:
+    for early, first in ((0.025, at_2_5), (0.005, at_0_5)):
+        rule = Stopping(10**6, Fraction(t), None, None, early=early)
+        assert [rule.state(n, 0, 0) for n in (first - 1, first)] == [None, "PASS"]
+
+
+def test_without_replacement_by_scipy() -> None:
+    suite, passed, drawn = 120, 25, 30
+    totals = np.arange(suite + 1)
+    masses = hypergeom.pmf(passed, suite, totals, drawn)
+    kept = totals[masses > 0.05 / (drawn + 1)]
+    assert without_replacement.interval(passed, drawn - passed, 0, suite=suite) == (kept.min(), kept.max())
+    found = without_replacement.log_e(passed, drawn - passed, 0, suite=suite, total=90)
+    above, below = masses[90:].mean() / masses[89], masses[:90].mean() / masses[90]
+    assert found == pytest.approx((log(above), log(below)), rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("total", "error"), [(799, 0.0225), (640, 0.001)])
+def test_a_suite_below_the_bar_is_rarely_called_above_it(total: int, error: float) -> None:
+    """By enumeration over all random orders, looking after every tenth case of 1,000."""
+    suite, bar = 1000, 800
+    alive, called = {0: 1.0}, 0.0
+    for drawn in range(1, 401):
+        moved: dict[int, float] = {}
+        for passed, mass in alive.items():
+            chance = (total - passed) / (suite - drawn + 1)
+            moved[passed + 1] = moved.get(passed + 1, 0.0) + mass * chance
+            moved[passed] = moved.get(passed, 0.0) + mass * (1 - chance)
+        alive = {passed: mass for passed, mass in moved.items() if mass > 1e-9}
+        if drawn % 10 == 0:
+            for passed in sorted(alive, reverse=True):
+                found = without_replacement.log_e(passed, drawn - passed, 0, suite=suite, total=bar)
+                if found.above < log(40):
+                    break
+                called += alive.pop(passed)
+    assert called <= error
+
+
+def test_betting_by_its_definition() -> None:
+    values, m = [0.8, 1.0, 0.6, 1.0, 0.4, 0.0, 1.0], 0.7
+    fortunes = [np.prod([1 + j / (51 * m) * (x - m) for x in values]) for j in range(1, 51)]
+    assert betting.log_e(values, mean=m) == pytest.approx(log(np.mean(fortunes)), rel=0, abs=1e-12)
+
+
+def test_betting_covers_a_coin_at_every_look() -> None:
+    """By enumeration: at a true mean of 0.6 some interval of the first 60 misses it with at most 5 %."""
+    alive, missed = {0: 1.0}, 0.0
+    bounds = {}
+    for drawn in range(1, 61):
+        moved: dict[int, float] = {}
+        for passed, mass in alive.items():
+            moved[passed + 1] = moved.get(passed + 1, 0.0) + mass * 0.6
+            moved[passed] = moved.get(passed, 0.0) + mass * 0.4
+        alive = moved
+        for passed in list(alive):
+            values = [1.0] * passed + [0.0] * (drawn - passed)
+            above = betting.log_e(values, mean=0.6) >= log(40)
+            below = betting.log_e([1 - x for x in values], mean=0.4) >= log(40)
+            if above or below:
+                missed += alive.pop(passed)
+            bounds[passed, drawn] = above or below
+    assert 0 < missed <= 0.05
+    for passed, drawn in ((30, 50), (48, 60), (20, 60)):
+        lower, upper = betting.interval([Score(1, 1)] * passed + [Score(0, 0)] * (drawn - passed))
+        assert bounds.get((passed, drawn), True) == (not lower <= 0.6 <= upper)
+
+
+@pytest.mark.parametrize(("every", "false_pass"), [(500, 0.040), (200, 0.063), (50, 0.115)])
+def test_what_naive_peeking_would_cost(every: int, false_pass: float) -> None:
+    """Why all of this: Wilson's rule looked at after so many cases each, at a truth of 0.8 against a bar of 0.8."""
+    stops = []
+    for launched in range(1, 1001):
+        turn = sequential.curtailed(launched, Fraction("0.8")) if launched % every == 0 else None
+        stops.append(sequential.Turn(launched, turn and turn.pass_from, turn and turn.fail_to))
+    rule = sequential.curtailed(1000, Fraction("0.8"))
+    assert sequential.performance(rule, truth=0.8, stops=stops).passes == pytest.approx(false_pass, rel=0, abs=1e-3)
+
+
+def test_curtailment_changes_no_verdict() -> None:
+    rule = sequential.curtailed(60, Fraction("0.7"))
+    assert rule.pass_from is not None
+    assert rule.fail_to is not None
+    found = sequential.performance(rule, truth=0.75)
+    masses = [comb(60, k) * 0.75**k * 0.25 ** (60 - k) for k in range(61)]
+    wanted = sum(masses[rule.pass_from :]), sum(masses[: rule.fail_to + 1])
+    assert found[:2] == pytest.approx(wanted, rel=0, abs=1e-12)
+    assert found.cases < 60

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from oloproof.stats.boundaries import boundaries
+from oloproof.stats.chances import Chances, of_cases, of_difference, of_rate
+
+
+def test_power_of_a_hundred_cases() -> None:
+    rule = boundaries(100, Fraction("0.9"))
+    found = of_rate(100, pass_from=rule.pass_from, fail_to=rule.fail_to, truth=Fraction("0.95"))
+    assert found == pytest.approx((0.436, 0.0, 0.564), rel=0, abs=5e-4)
+
+
+def test_flips() -> None:
+    assert Chances(1.0, 0.0, 0.0).flips == 0.0
+    assert Chances(0.5, 0.5, 0.0).flips == 0.5
+    assert Chances(0.25, 0.25, 0.5).flips == 0.625
+
+
+def test_a_rule_that_no_count_settles() -> None:
+    assert of_rate(10, pass_from=None, fail_to=None, truth=Fraction(1, 2)) == Chances(0.0, 0.0, 1.0)
+    assert of_cases([0.5] * 10, pass_from=None, fail_to=None) == Chances(0.0, 0.0, 1.0)
+
+
+def test_cases_that_always_do_the_same_never_flip() -> None:
+    assert of_cases([1.0] * 8 + [0.0] * 2, pass_from=8, fail_to=7).flips == 0.0
+    assert of_cases([], pass_from=None, fail_to=None).undecided == 1.0
+
+
+def test_cases_with_rates_of_their_own_vary_less() -> None:
+    own = of_cases([1.0] * 80 + [0.5] * 20, pass_from=95, fail_to=84)
+    common = of_rate(100, pass_from=95, fail_to=84, truth=Fraction("0.9"))
+    assert own.flips < common.flips
+
+
+def test_an_unchanged_system_without_discordant_pairs() -> None:
+    assert of_difference(100, fixed=0.0, broken=0.0, at_least=-0.02) == Chances(0.0, 0.0, 1.0)
+    assert of_difference(200, fixed=0.0, broken=0.0, at_least=-0.02) == Chances(1.0, 0.0, 0.0)
+
+
+def test_superiority_equivalence_and_their_opposites() -> None:
+    assert of_difference(100, fixed=0.0, broken=0.0, at_least=0.0).passes == 0.0
+    assert of_difference(200, fixed=0.0, broken=0.0, at_least=-0.02, at_most=0.02).passes == 1.0
+    assert of_difference(50, fixed=1.0, broken=0.0, at_least=-0.02, at_most=0.02) == Chances(0.0, 1.0, 0.0)
+    assert of_difference(50, fixed=0.0, broken=1.0, at_least=-0.02) == Chances(0.0, 1.0, 0.0)
