@@ -1,7 +1,7 @@
-"""The error tree, by who must act, the one table of exit codes, and the hint that a misspelt name gets.
+"""The error tree, by who must act, the one table of exit codes, and the words that messages share.
 
-Every error carries the exit code that the door returns for it. Errors about files carry *problems*: located, coded,
-with a hint, and all of them at once.
+Every error carries the exit code that the door returns for it, and *problems*: coded, with a hint, located where they
+are in a file, and all of them at once.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+MOST_PROBLEMS = 50
+"""How many problems of one input are told; whoever has more of them has one cause."""
+
 PRECEDENCE = (
     ExitCode.INTERNAL,
     ExitCode.BROKEN,
@@ -37,20 +40,20 @@ PRECEDENCE = (
 )
 
 
-class Problem(Struct, frozen=True, order=True):
+class Problem(Struct, frozen=True):
     """One thing wrong with something the user wrote.
 
-    ``file`` is the path as the user would type it, or None when the problem is in no file (a command-line option);
-    ``line`` and ``column`` count from 1, 0 when unknown. ``code`` (``OLO104``) has an anchor in docs/errors.md.
-    ``hint`` says what to do next, "" when the message already does.
+    ``code`` (``OLO104``) has an anchor in docs/errors.md. ``hint`` says what to do next, "" when the message already
+    does. ``file`` is the path as the user would type it, None when the problem is in no file (a command-line option);
+    ``line`` and ``column`` count from 1, 0 when unknown.
     """
 
-    file: str | None
-    line: int
-    column: int
     code: str
     message: str
     hint: str = ""
+    file: str | None = None
+    line: int = 0
+    column: int = 0
 
     def __str__(self) -> str:
         place = ""
@@ -75,20 +78,25 @@ def did_you_mean(wrong: str, known: Iterable[str], *, otherwise: str = "") -> st
     return f"{otherwise}: {', '.join(words)}" if otherwise and words else ""
 
 
+def with_article(noun: str) -> str:
+    """``an int``, ``a list``."""
+    return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
+
+
 class OloproofError(Exception):
-    """Base of everything that oloproof raises on purpose."""
+    """Base of everything that oloproof raises on purpose: one problem or several, and who must act."""
 
     exit_code: ClassVar[ExitCode] = ExitCode.INTERNAL
+
+    def __init__(self, problems: Problem | Iterable[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        super().__init__("\n".join(map(str, self.problems)))
 
 
 class UsageError(OloproofError):
     """The author of the suite must act: configuration, dataset or command line (exit 2)."""
 
     exit_code = ExitCode.USAGE
-
-    def __init__(self, problems: Problem | Iterable[Problem]) -> None:
-        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 class BrokenError(OloproofError):
@@ -97,11 +105,13 @@ class BrokenError(OloproofError):
     exit_code = ExitCode.BROKEN
 
     def __init__(self, message: str, *, code: str, hint: str = "") -> None:
-        self.problem = Problem(None, 0, 0, code, message, hint)
-        super().__init__(message)
+        super().__init__(Problem(code, message, hint))
 
 
 class RecordError(OloproofError, ValueError):
     """The author of the agent must act: a record contradicts itself. Raised at the line that recorded it."""
 
     exit_code = ExitCode.BROKEN
+
+    def __init__(self, message: str, *, code: str) -> None:
+        super().__init__(Problem(code, message))

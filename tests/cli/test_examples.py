@@ -80,7 +80,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
 
     @cache
     def run(name: str, method: str) -> set[tuple[str, ...]]:
-        status, text = oloproof(copied(name, tmp_path_factory.mktemp(name), method=method), "run")
+        status, text = oloproof(copied(name, tmp_path_factory.mktemp(name), method=method), "run", "--slices")
         assert status == 1
         return rows(text)
 
@@ -115,6 +115,15 @@ def test_slices_with_exact_intervals(tables: Tables) -> None:
         ("repeated_action=true", "answer_correct", "60.0%", "[26.2%, 87.9%]", "6 / 10 observed · 0 missing"),
     ]:
         assert has_row(table, slice_, criterion, estimate, interval, counts), slice_
+
+
+def test_slices_in_short(tmp_path: Path) -> None:
+    project = copied("support_agent", tmp_path)
+    status, text = oloproof(project, "run")
+    assert status == 1
+    cells = ("79.2% (19/24)", "100.0% (23/23)", "73.9% (17/23)", "58.3% (14/24)", "91.7% (22/24)", "95.8% (23/24)")
+    assert has_row(rows(text), "metadata.surface=chat", "24", *cells)
+    assert not has_row(rows(text), "first_tool=search", "agent_no_tool_loop")
 
 
 def report(directory: Path) -> dict[str, Any]:

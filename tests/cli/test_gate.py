@@ -46,6 +46,18 @@ def test_the_approver_is_named_in_every_report(tmp_path: Path, command: str) -> 
     assert (decision["state"], decision["approved_by"]) == ("PASS", "Ada Lovelace")
 
 
+def test_what_the_stored_policy_deserved_is_not_said_of_another(tmp_path: Path) -> None:
+    directory = project(tmp_path, cases=answered("yes"))
+    release = {"version": 1, "rules": [NONE_WRONG], "confidence_level": 0.8}
+    (directory / "release.yaml").write_text(json.dumps(release))
+    weak = "confidence_level 0.8 is below 0.9: rules settle on weak evidence"
+    assert oloproof(directory, "check", "--json").json["warnings"] == [weak]
+    assert oloproof(directory, "run", "--json").json["warnings"].count(weak) == 1
+    rule(directory)
+    assert weak not in oloproof(directory, "gate", "--json").json["warnings"]
+    assert weak in oloproof(directory, "gate", "--as-judged", "--json").json["warnings"]
+
+
 def test_an_approval_holds_for_its_run_alone(tmp_path: Path) -> None:
     directory = project(tmp_path, rules=[REVIEWED])
     oloproof(directory, "run")
@@ -74,7 +86,7 @@ def test_an_approval_of_other_content_does_not_count(tmp_path: Path) -> None:
     [
         (answered("yes"), [NONE_WRONG], "none-wrong", "rule 'none-wrong' is PASS, not MANUAL_REVIEW [OLO608]"),
         (answered("no"), [REVIEWED], "none-wrong", "rule 'none-wrong' is FAIL, not MANUAL_REVIEW [OLO608]"),
-        (answered("yes"), [REVIEWED], "other", "rule 'other' is not in the policy, not MANUAL_REVIEW [OLO608]"),
+        (answered("yes"), [REVIEWED], "other", "--approve 'other': the policy has no such rule [OLO608]"),
     ],
     ids=["passed", "failed", "unknown"],
 )

@@ -31,7 +31,7 @@ def test_a_case_is_shown_step_by_step_with_the_offending_one_marked(agent: Path)
     assert "1  tool_call look" in done.lines
     assert "2  tool_call delete  ✗ agent_tool_sequence" in done.lines
     expected, found = '["look"]', '["look", "delete"]'
-    row = ["agent_tool_sequence", "fail", "no call comes here", "2", expected, found]
+    row = ["agent_tool_sequence", "fail", "expected no call, found 'delete'", "2", expected, found]
     assert row in cells(done.lines)
 
 
@@ -46,7 +46,8 @@ def test_a_case_as_a_document(agent: Path) -> None:
 
 def test_failures_are_the_verdicts_that_failed(agent: Path) -> None:
     done = oloproof(agent, "inspect", "--failures")
-    assert cells(done.lines)[1:] == [["c2", "agent_tool_sequence", "fail", "no call comes here", "2"]]
+    lists = '["look"] → ["look", "delete"]'
+    assert cells(done.lines)[1:] == [["c2", "agent_tool_sequence", "expected no call, found 'delete'", "2", lists]]
     assert oloproof(agent, "inspect", "--failures", "--csv").out.splitlines()[1:] == ["c2,1,agent_tool_sequence,fail,"]
 
 
@@ -79,6 +80,36 @@ def test_what_user_code_prints_is_in_its_cases_log_and_not_in_the_report(tmp_pat
     assert "thinking" not in done.out + done.err
     assert "thinking about no" in oloproof(directory, "inspect", "--case", "c2").lines
     assert "thinking about yes" in oloproof(directory, "inspect", "--case", "c1").lines
+
+
+def test_what_user_code_prints_outside_of_cases_is_kept_with_the_run(tmp_path: Path) -> None:
+    app = """
+import atexit
+from oloproof import evaluator
+
+print("loading\x1b[31m")
+atexit.register(print, "bye")
+
+def run(case):
+    return {"answer": case}
+
+@evaluator
+def kind(output):
+    print("is it kind?")
+    return True
+"""
+    directory = project(tmp_path, app=app, cases=answered("yes"), evaluators=[{"type": "app:kind"}], rules=None)
+    done = oloproof(directory, "run", "--no-gate")
+    assert "loading" not in done.out
+    (fact,) = [line for line in done.lines if line.startswith("log ")]
+    assert "5 lines printed outside of cases: oloproof inspect" in fact
+    shown = oloproof(directory, "inspect", "--log")
+    assert shown.lines == [r"loading\x1b[31m", "bye", r"loading\x1b[31m", "is it kind?", "bye"]
+
+
+def test_a_run_that_printed_nothing_has_no_log(agent: Path) -> None:
+    assert oloproof(agent, "inspect", "--log").out == ""
+    assert "outside of cases" not in oloproof(agent, "inspect").out
 
 
 def test_a_case_that_is_not_there(agent: Path) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fakes.projects import NONE_WRONG, RIGHT, Row, answered, oloproof, project, spawned, write_lines
+from oloproof import pipeline
+from oloproof.cli.common import real_ports
+from oloproof.model.run import Run
+from oloproof.project import load
+from oloproof.store import Store
 
 LOOKS = {"type": "agent_tool_called", "criterion": "looks", "tool_name": "look"}
 NONE_BLIND = NONE_WRONG | {"metric": "looks"}
@@ -55,7 +62,7 @@ def test_a_case_without_a_recording_is_missing_and_blocks(tmp_path: Path) -> Non
     done = oloproof(directory, "judge")
     assert done.code == 3
     assert "BLOCK (exit 3): none-wrong INSUFFICIENT_EVIDENCE" in done.lines
-    assert "none-wrong: 0 failures observed, 0 allowed; 1 case missing could hide more" in done.lines
+    assert "0 failures observed, 0 allowed; 1 case missing could hide more │" in done.out
     judged = oloproof(directory, "inspect", "--case", "c3", "--json").json["judgments"]
     assert [(each["criterion"], each["verdict"]) for each in judged] == [("right", "missing"), ("looks", "missing")]
     assert judged[1]["reason"] == "no_trajectory"
@@ -67,7 +74,8 @@ def test_a_recording_without_a_case_is_refused_where_it_stands(tmp_path: Path) -
     assert done.code == 2
     assert "traces.jsonl:2: a recording of 'c9', and the dataset has no such case [OLO311]" in done.lines
     assert "traces.jsonl:4: a recording of 'c8', and the dataset has no such case [OLO311]" in done.lines
-    assert oloproof(directory, "runs", "--json").json["runs"] == []
+    assert [run["status"] for run in oloproof(directory, "runs", "--json").json["runs"]] == ["broken"]
+    assert oloproof(directory, "gate", "latest").code == 5
 
 
 @pytest.mark.parametrize("cases", [[*answered("yes", "yes", "yes")], None], ids=["dataset", "own-dataset"])
@@ -77,7 +85,8 @@ def test_a_case_that_is_recorded_twice_is_refused(tmp_path: Path, cases: list[Ro
     done = oloproof(directory, "judge")
     assert done.code == 2
     assert "traces.jsonl:3: case 'c1', trial 1, was recorded already at traces.jsonl:1 [OLO310]" in done.lines
-    assert oloproof(directory, "runs", "--json").json["runs"] == []
+    assert [run["status"] for run in oloproof(directory, "runs", "--json").json["runs"]] == ["broken"]
+    assert oloproof(directory, "gate", "latest").code == 5
 
 
 @pytest.mark.parametrize("again", ["traces.jsonl", "./traces.jsonl", "same.jsonl"])
@@ -161,3 +170,70 @@ def test_a_line_that_is_no_recording_is_told_where_it_stands(tmp_path: Path) -> 
     assert done.code == 2
     assert "traces.jsonl:2: unknown key 'ouput' [OLO302]" in done.lines
     assert any(line.startswith("traces.jsonl:3:2: the line is not JSON") for line in done.lines)
+
+
+def test_a_stop_before_the_end_leaves_an_interrupted_run(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, *(own(f"c{number}") for number in range(3)), cases=None)
+    project_read = load(directory / "oloproof.yaml")
+    with Store.open(directory / ".oloproof") as store:
+        report = pipeline.run(project_read, None, pipeline.Request(), real_ports(store), _StoppingAtOnce())
+        assert report.run.status == store.find("latest").status == "interrupted"
+    assert report.gate.exit_code == 5
+
+
+class _StoppingAtOnce(pipeline.Watch):
+    def started(self, run: Run, stop: Callable[[], None]) -> None:
+        stop()
+
+
+def test_what_recordings_bring_beside_a_dataset_is_told(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, own("c1"), recording("c2"), own("c3"))
+    done = oloproof(directory, "judge")
+    assert done.code == 0
+    told = "2 recordings bring input, expected or metadata, which are ignored beside a dataset"
+    assert told in done.lines
+
+
+def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, recording("c1"))
+    line = '{"case": "c2", "output": {"answer": "no"}, "output": {"answer": "yes"}}\n'
+    (directory / "traces.jsonl").write_text(line)
+    done = oloproof(directory, "judge")
+    assert done.code == 2
+    assert "traces.jsonl:1: the key 'output' is there twice [OLO305]" in done.lines
+
+
+@pytest.mark.parametrize(("key", "value"), [("trial", 2**63), ("error", {"kind": "not_run", "message": ""})])
+def test_what_cannot_have_been_recorded_is_refused(tmp_path: Path, key: str, value: Any) -> None:
+    done = oloproof(recorded(tmp_path, recording("c1") | {key: value}), "judge")
+    assert done.code == 2
+    assert "OLO303" in done.err
+
+
+def test_an_output_beside_an_error_is_not_trusted(tmp_path: Path) -> None:
+    rows = [recording("c1", error="it broke"), recording("c2"), recording("c3")]
+    done = oloproof(recorded(tmp_path, *rows), "judge", "--json")
+    assert (done.verdict("right"), done.verdict("looks")) == ((2, 0, 1, 0), (3, 0, 0, 0))
+
+
+def test_a_name_that_is_no_text_is_kept_and_opened_again(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, *(recording(f"c{number}") for number in (1, 2, 3)))
+    (directory / "traces.jsonl").rename(os.fsdecode(os.fsencode(directory) + b"/t\xff.jsonl"))
+    (directory / "oloproof.yaml").write_text((directory / "oloproof.yaml").read_text().replace("traces", "t*"))
+    assert oloproof(directory, "judge").code == 0
+    assert oloproof(directory, "judge", os.fsdecode(b"t\xff.jsonl"), "--markdown", "report.md").code == 0
+    done = oloproof(directory, "inspect", "--case", "c1", "--json")
+    assert (done.code, done.json["output"]) == (0, {"answer": "yes"})
+    os.unlink(os.fsencode(directory) + b"/t\xff.jsonl")
+    done = oloproof(directory, "inspect", "--case", "c1")
+    assert (done.code, "OLO508" in done.err) == (5, True)
+
+
+@pytest.mark.parametrize("name", ["traces.jsonl", "cases.jsonl"])
+def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    directory = recorded(tmp_path, recording("c1"))
+    (directory / name).unlink()
+    os.mkfifo(directory / name)
+    done = oloproof(directory, "judge")
+    assert done.code == 2
+    assert "oloproof.yaml" in done.err or "cases.jsonl: the dataset is no regular file [OLO201]" in done.lines

@@ -1,4 +1,5 @@
-"""``engine: python``: patterns for which RE2 has no linear time run apart, under the time-out."""
+"""Questions whose cost is up to the output are judged apart, under the time-out: patterns with ``engine: python``, and
+JSON Schemas."""
 
 from __future__ import annotations
 
@@ -32,3 +33,20 @@ def test_a_pattern_that_python_refuses_is_a_problem(tmp_path: Path) -> None:
     done = oloproof(tmp_path, "check")
     assert done.code == 2
     assert "Python cannot compile '('" in done.err
+
+
+def test_a_schema_that_takes_for_ever_is_missing_and_the_other_cases_are_judged(tmp_path: Path) -> None:
+    deep: list[object] = []
+    for _ in range(24):
+        deep = [deep]
+    branching = {"anyOf": [{"items": {"$ref": "#/$defs/tree"}, "minItems": 1}] * 3}
+    schema = {"$defs": {"tree": branching}, "properties": {"answer": {"$ref": "#/$defs/tree"}}}
+    project(
+        tmp_path,
+        cases=answered(deep, "text"),
+        evaluators=[{"type": "json_schema", "schema": schema}],
+        rules=None,
+        system={"callable": "app:run", "timeout_s": 1},
+    )
+    done = spawned(tmp_path, "run", "--json", "--no-gate")
+    assert (done.code, done.verdict("json_schema")) == (0, (1, 0, 1, 0))

@@ -158,17 +158,26 @@ def test_nothing_is_written_outside_the_store_and_the_named_files(tmp_path: Path
 
 def test_a_report_that_cannot_be_written_is_exit_5_and_says_so(tmp_path: Path) -> None:
     directory = project(tmp_path)
-    done = oloproof(directory, "run", "--markdown", "none/report.md")
+    done = oloproof(directory, "run", "--json", "--markdown", "/dev/full")
     assert done.code == 5
-    assert "cannot write none/report.md: No such file or directory [OLO605]" in done.lines
-    done = oloproof(directory, "run", "--junit", ".")
-    assert done.code == 5
-    assert "cannot write .: Is a directory [OLO605]" in done.lines
+    (problem,) = done.json["problems"]
+    assert problem["message"] == "cannot write /dev/full: No space left on device"
+
+
+@pytest.mark.parametrize("option", ["--markdown", "--junit", "--run-id-file"])
+def test_a_file_that_could_not_be_written_is_refused_before_anything_runs(tmp_path: Path, option: str) -> None:
+    directory = project(tmp_path)
+    for file, told in (("none/file", "there is no directory 'none'"), (".", "File '.' is a directory.")):
+        done = oloproof(directory, "run", "--json", option, file)
+        assert done.code == 2
+        (problem,) = done.json["problems"]
+        assert problem["message"] == f"Invalid value for '{option}': {told}"
+    assert not (directory / ".oloproof").exists()
 
 
 def test_an_id_file_that_cannot_be_written_breaks_the_run(tmp_path: Path) -> None:
     directory = project(tmp_path)
-    assert oloproof(directory, "run", "--run-id-file", "none/id").code == 5
+    assert oloproof(directory, "run", "--run-id-file", "/dev/full").code == 5
     (run,) = oloproof(directory, "runs", "--json").json["runs"]
     assert (run["status"], run["gate"]) == ("broken", None)
     assert oloproof(directory, "gate").code == 5

@@ -16,7 +16,7 @@ def test_exit_0_needs_a_policy_and_a_rule_that_passes(tmp_path: Path) -> None:
     done = spawned(project(tmp_path, cases=MANY, rules=[FLOOR]), "run")
     assert done.code == 0
     assert "ALLOW (exit 0)" in done.lines
-    assert "floor: lower bound 83.8% ≥ minimum 70%" in done.lines
+    assert "│ floor │ right  │ PASS  │ lower bound 83.8% ≥ minimum 70% │" in done.lines
 
 
 def test_evidence_that_says_worse_is_exit_1(tmp_path: Path) -> None:
@@ -35,7 +35,8 @@ def test_a_rule_over_no_case_is_exit_3(tmp_path: Path) -> None:
     elsewhere = RIGHT | {"only": "metadata.surface == phone"}
     done = oloproof(project(tmp_path, evaluators=[elsewhere]), "run")
     assert done.code == 3
-    assert "none-wrong: nothing to decide on: the metric applies to no case" in done.lines
+    assert "nothing to decide on: the metric applies to no case │" in done.out
+    assert "no case applies; what each rule can decide: oloproof check" in done.lines
 
 
 def test_fail_outranks_manual_review_which_outranks_insufficient_evidence(tmp_path: Path) -> None:
@@ -120,6 +121,15 @@ def test_a_slice_is_a_partial_run(tmp_path: Path) -> None:
     assert oloproof(directory, "gate").code == 3
 
 
+@pytest.mark.parametrize(("value", "count"), [("3", 2), ('["x",1]', 1), ("(none)", 1)])
+def test_what_a_report_prints_of_a_slice_selects_it(tmp_path: Path, value: str, count: int) -> None:
+    metadata = [{"key": 3}, {"key": 3.0}, {"key": ["x", 1]}, {}]
+    rows = [case(f"c{number}") | {"metadata": each} for number, each in enumerate(metadata)]
+    directory = project(tmp_path, cases=rows, slices=["metadata.key"])
+    assert f"metadata.key={value}" in oloproof(directory, "run").out
+    assert oloproof(directory, "run", "--slice", f"metadata.key={value}", "--json").json["run"]["cases"] == count
+
+
 def test_a_partial_run_stays_ungated_for_gate(tmp_path: Path) -> None:
     directory = project(tmp_path)
     oloproof(directory, "run", "--limit", "1")
@@ -148,3 +158,48 @@ def test_what_is_judged_and_not_gated_is_told(tmp_path: Path) -> None:
     done = oloproof(project(tmp_path, evaluators=evaluators), "run")
     assert done.code == 0
     assert "judged, not gated: idle" in done.lines
+
+
+SPENDER = """
+from oloproof import *
+
+@system(records=("agent_trajectory/v1",))
+def run(amounts):
+    with current_case().trace() as trace:
+        for amount in amounts:
+            trace.message("spent", **amount)
+    return {"answer": "yes"}
+"""
+
+
+def test_a_sum_that_no_double_holds_is_missing_and_every_run_stays_readable(tmp_path: Path) -> None:
+    costly, many = {"cost_usd": 1e308}, {"tokens": 10**400}
+    project(
+        tmp_path,
+        app=SPENDER,
+        cases=[case("c1", [costly, costly]), case("c2", [many]), case("c3", [{"cost_usd": 1, "tokens": 2}])],
+        metrics=[
+            {"type": "quantile", "id": source, "source": source, "quantile": 0.5} for source in ("cost_usd", "tokens")
+        ],
+    )
+    done = oloproof(tmp_path, "run", "--json")
+    assert done.code == 0
+    counted = {metric["id"]: (metric["observed"], metric["missing"]) for metric in done.json["metrics"][1:]}
+    assert counted == {"cost_usd": (1, 2), "tokens": (1, 2)}
+    assert oloproof(tmp_path, "runs").code == 0
+    assert oloproof(tmp_path, "inspect").code == 0
+    assert oloproof(tmp_path, "inspect", "--case", "c2", "--json").code == 0
+
+
+@pytest.mark.parametrize("lost", ["1", "None", r"'\ud800'"])
+def test_a_key_that_json_cannot_carry_does_not_fail_the_field_beside_it(tmp_path: Path, lost: str) -> None:
+    project(tmp_path, app=f"def run(case):\n    return {{'answer': case, {lost}: case}}\n")
+    done = oloproof(tmp_path, "run", "--json")
+    assert (done.code, done.verdict("right")) == (0, (3, 0, 0, 0))
+
+
+def test_an_output_that_json_cannot_carry_is_missing(tmp_path: Path) -> None:
+    project(tmp_path, app="def run(case):\n    return {1: case}\n")
+    done = oloproof(tmp_path, "run", "--json")
+    assert (done.code, done.verdict("right")) == (3, (0, 0, 3, 0))
+    assert not any("which no output has" in warning for warning in done.json["warnings"])

@@ -128,6 +128,30 @@ def read_json(text: str) -> None:
             json.loads(line)
 
 
+PLACE = re.compile(r"^\$ .* && cd \S+$", re.M)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tutorial/first-run",
+        "howto/approve-a-review",
+        "howto/github-actions",
+        "howto/judge-recorded-traces",
+        "howto/write-an-evaluator",
+        "agents",
+    ],
+)
+def test_a_page_says_where_to_type_before_the_first_command_to_try(name: str) -> None:
+    """In a directory made for it, so that nobody overwrites the examples or files of their own."""
+    said = ""
+    for directives, language, text in blocks(ROOT / "docs" / f"{name}.md"):
+        if language == "console" and "fragment" not in directives:
+            break
+        said += text
+    assert PLACE.search(said)
+
+
 def test_the_pages_have_blocks() -> None:
     languages = [language for path in PAGES for _, language, _ in blocks(path)]
     assert {"console", "python", "yaml", "json"} <= set(languages)

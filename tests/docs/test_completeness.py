@@ -83,6 +83,10 @@ def test_an_evaluator_and_its_options(kind: str) -> None:
         ("reference/documents.md", get_args(decision.Outcome)),
         ("reference/exit-codes.md", tuple(code.name for code in ExitCode)),
         ("reference/exit-codes.md", tuple(str(code.value) for code in ExitCode)),
+        (
+            "reference/glossary.md",
+            ("observed", "missing", "excluded", "support", "(unplaced)", "(others)", "(none)", "error at the bound"),
+        ),
         ("explanation/missing-data.md", get_args(judgment.Word)),
         ("explanation/missing-data.md", get_args(judgment.MissingReason)),
         ("explanation/missing-data.md", get_args(judgment.ExcludedReason)),

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import PASS, Judgment, excluded, missing
-from oloproof.model.run import Run, SystemIdentity
+from oloproof.model.run import CaseRecord, Run, SystemIdentity
 from oloproof.model.tally import Distribution, Measured, Quantile, Rate, SliceGroup, Tally
 from oloproof.model.trajectory import Step, Trajectory
-from oloproof.store import SourceRef, StoredCase, stored_case
+from oloproof.store import SourceRef, Store, StoredCase, stored_case
 
 CRITERIA = ("answer_correct", "agent_tool_sequence", "agent_no_tool_loop")
 VERDICTS = (PASS, Judgment("fail", "out_of_order", steps=(2,), expected=["a"], found=["b"]), excluded("no_reference"))
@@ -57,6 +57,15 @@ def attempt(number: int, *, trial: int = 1) -> Attempt:
         log="printed\n",
         duration_ms=1.5 * number,
     )
+
+
+def records(store: Store, run_id: str) -> list[CaseRecord]:
+    """Every attempt of a run, in its order."""
+    return [store.case(run_id, case_id, trial) for case_id, trial, *_ in store.judgments(run_id)]
+
+
+def by_criterion(judgments: Sequence[Judgment]) -> tuple[tuple[str, Judgment], ...]:
+    return tuple(zip(CRITERIA, judgments, strict=True))
 
 
 def row(

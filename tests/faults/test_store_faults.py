@@ -53,7 +53,7 @@ def test_runs_written_at_once_all_succeed(tmp_path: Path) -> None:
         assert sorted(run.id for run in store.runs()) == names
         for name in names:
             assert [row.case_id for row in store.verdicts(name)] == [stored.case(number).id for number in range(500)]
-            assert [detail.attempt for detail in store.details(name)] == [
+            assert [detail.attempt for detail in stored.records(store, name)] == [
                 stored.attempt(number) for number in range(500)
             ]
             assert store.aggregates(name) == stored.measured(500)
@@ -64,7 +64,7 @@ def test_a_killed_writer_leaves_what_it_had_appended(tmp_path: Path) -> None:
     with Store.open(tmp_path, create=False) as store:
         run = store.find("latest")
         assert (run.id, run.status) == ("run", "running")
-        assert len(list(store.details("run"))) == 40
+        assert len(stored.records(store, "run")) == 40
         store.begin(stored.run("next"))
         assert store.find("latest").id == "next"
 
@@ -81,7 +81,7 @@ def test_a_store_that_stays_locked_is_told(tmp_path: Path) -> None:
         other._db.execute("PRAGMA busy_timeout = 1")
         with one._transaction(), pytest.raises(BrokenError) as caught:
             other.begin(stored.run())
-        assert caught.value.problem.code == "OLO505"
+        assert caught.value.problems[0].code == "OLO505"
         other.begin(stored.run())
 
 
@@ -93,8 +93,8 @@ def test_a_damaged_file_is_told_and_left_alone(tmp_path: Path, content: bytes) -
     path.write_bytes(content)
     with pytest.raises(BrokenError, match="is damaged") as caught:
         Store.open(tmp_path).runs()
-    assert caught.value.problem.code == "OLO501"
-    assert caught.value.problem.hint == (
+    assert caught.value.problems[0].code == "OLO501"
+    assert caught.value.problems[0].hint == (
         "move oloproof.db (and oloproof.db-wal, oloproof.db-shm) away: the next run starts a new store"
     )
     assert path.read_bytes() == content
@@ -114,8 +114,8 @@ def test_pages_overwritten_in_mid_file_are_told(tmp_path: Path) -> None:
     content[4096:] = b"\xa5" * (len(content) - 4096)
     path.write_bytes(content)
     with pytest.raises(BrokenError) as caught, Store.open(tmp_path) as store:
-        list(store.details(store.find("latest").id))
-    assert caught.value.problem.code == "OLO501"
+        stored.records(store, store.find("latest").id)
+    assert caught.value.problems[0].code == "OLO501"
 
 
 @pytest.mark.parametrize(
@@ -135,15 +135,15 @@ def test_a_store_that_contradicts_itself_is_told(tmp_path: Path, statement: str)
         connection.execute(statement)
     connection.close()
     with pytest.raises(BrokenError) as caught, Store.open(tmp_path) as store:
-        list(store.details(store.find("latest").id))
-    assert caught.value.problem.code == "OLO501"
+        stored.records(store, store.find("latest").id)
+    assert caught.value.problems[0].code == "OLO501"
 
 
 def test_a_directory_in_place_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "oloproof.db").mkdir()
     with pytest.raises(BrokenError, match="it is a directory") as caught:
         Store.open(tmp_path).runs()
-    assert caught.value.problem.code == "OLO502"
+    assert caught.value.problems[0].code == "OLO502"
 
 
 @pytest.mark.parametrize("place", [".oloproof", ".oloproof/deeper"])
@@ -151,7 +151,7 @@ def test_a_file_in_place_of_the_directory(tmp_path: Path, place: str) -> None:
     (tmp_path / ".oloproof").write_text("mine")
     with pytest.raises(BrokenError) as caught:
         Store.open(tmp_path / place).runs()
-    assert caught.value.problem.code == "OLO502"
+    assert caught.value.problems[0].code == "OLO502"
     assert (tmp_path / ".oloproof").read_text() == "mine"
 
 
@@ -171,7 +171,7 @@ def test_what_may_not_be_written_is_told(tmp_path: Path, what: str) -> None:
     try:
         with pytest.raises(BrokenError) as caught:
             begin_another(path.parent)
-        assert caught.value.problem.code == "OLO502"
+        assert caught.value.problems[0].code == "OLO502"
     finally:
         protected.chmod(0o700)
 
@@ -190,12 +190,12 @@ def test_a_full_disk_is_told_and_what_was_stored_is_kept(tmp_path: Path) -> None
         store._db.execute(f"PRAGMA max_page_count = {pages + 1}")
         with pytest.raises(BrokenError, match="no room left") as caught:
             store.append(run.id, [stored.row(number) for number in range(1, 2000)])
-        assert caught.value.problem.code == "OLO503"
+        assert caught.value.problems[0].code == "OLO503"
         assert [row.case_id for row in store.verdicts(run.id)] == ["case_00000"]
         store.set_status(run.id, "broken")
     with Store.open(tmp_path, create=False) as store:
         assert store.find("latest").status == "broken"
-        assert len(list(store.details(run.id))) == 1
+        assert len(stored.records(store, run.id)) == 1
 
 
 def append_much(store: Store, name: str) -> None:
@@ -213,7 +213,7 @@ def test_a_file_that_may_not_grow_is_told(tmp_path: Path) -> None:
             store.begin(stored.run("next"))
             with pytest.raises(BrokenError) as caught:
                 append_much(store, "next")
-            assert caught.value.problem.code == "OLO504"
+            assert caught.value.problems[0].code == "OLO504"
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
             assert store.aggregates(stored.run().id) == stored.measured(500)
     finally:

@@ -167,3 +167,17 @@ def test_prints_past_python_never_hold_the_worker_up(tmp_path):
         return case
     """
     assert [attempt.output for attempt in run(project(tmp_path, source), [1, 2])] == [1, 2]
+
+
+def test_a_child_that_prints_without_end_fills_nothing(tmp_path):
+    source = """
+    import subprocess
+    def run(case):
+        if case == 1:
+            subprocess.run(["yes"], timeout=20)
+        return os.fstat(1).st_size
+    """
+    first, second = run(project(tmp_path, source, timeout_s=0.5), [1, 2])
+    assert first.error.kind == "timeout"
+    assert first.log.startswith("y\ny\n")
+    assert second.output < 500_000_000

@@ -28,15 +28,24 @@ from oloproof.runner import supervisor
 def test_code_that_fails_is_a_broken_run(tmp_path, source, code, message):
     with pytest.raises(BrokenError) as broken:
         run(project(tmp_path, source + "\ndef run(case): return case"), [1])
-    assert broken.value.problem.code == code
-    assert broken.value.problem.message.startswith(message)
+    assert broken.value.problems[0].code == code
+    assert broken.value.problems[0].message.startswith(message)
     assert broken.value.exit_code == 5
+
+
+def test_the_sdk_used_wrongly_has_one_code(tmp_path):
+    with pytest.raises(BrokenError) as broken:
+        run(project(tmp_path, "@system(records=('agent_trajectory/v2',))\ndef run(case): return case"), [1])
+    text = str(broken.value)
+    assert text.startswith("importing app failed: RecordError: @system names the record 'agent_trajectory/v2'; the one")
+    assert text.count("[OLO") == 1
+    assert text.endswith("[OLO704]")
 
 
 def test_the_traceback_is_cut_to_the_users_frames(tmp_path):
     with pytest.raises(BrokenError) as broken:
         run(project(tmp_path, "def load():\n    raise ValueError('no key')\nload()"), [1])
-    message = broken.value.problem.message
+    message = broken.value.problems[0].message
     assert "in load" in message
     assert message.count("File ") == 2
     assert message.count("app.py") == 2
@@ -46,14 +55,14 @@ def test_a_module_that_never_ends_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(supervisor, "LOAD_TIMEOUT_S", 0.5)
     with pytest.raises(BrokenError) as broken:
         run(project(tmp_path, "os.write(1, b'connecting')\nthreading.Event().wait()"), [1])
-    assert broken.value.problem.code == "OLO406"
-    assert broken.value.problem.message == "loading app:run took more than 0.5 s"
+    assert broken.value.problems[0].code == "OLO406"
+    assert broken.value.problems[0].message == "loading app:run took more than 0.5 s"
 
 
 def test_what_it_printed_last_is_told(tmp_path):
     with pytest.raises(BrokenError) as broken:
         run(project(tmp_path, "os.write(2, b'the licence has expired')\nos._exit(1)"), [1])
-    assert broken.value.problem.hint == "the last that it printed:\nthe licence has expired"
+    assert broken.value.problems[0].hint == "the last that it printed:\nthe licence has expired"
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,22 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from oloproof.model.case import Attempt, AttemptError, Case
-from oloproof.model.decision import Approval, Decision, Gate, IntervalThreshold, ObservedCount, Policy
+from oloproof.model.decision import (
+    Approval,
+    CountFinding,
+    Decision,
+    Gate,
+    IntervalThreshold,
+    ObservedCount,
+    Policy,
+    QuantileFinding,
+    RateFinding,
+)
 from oloproof.model.judgment import Judgment
-from oloproof.model.run import IntervalChoice, Report, Run, SystemIdentity
-from oloproof.model.tally import OTHERS, UNPLACED, Distribution, Measured, Quantile, Rate, SliceGroup, Tally
+from oloproof.model.run import CaseRecord, IntervalChoice, Report, Run, SystemIdentity
+from oloproof.model.tally import OTHERS, UNPLACED, Distribution, ErrorGroup, Measured, Quantile, Rate, SliceGroup, Tally
 from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
-from oloproof.reports.view import CaseRecord, VerdictRow
+from oloproof.reports.view import VerdictRow
 
 NASTY = (
     "[bold]x[/]",
@@ -91,6 +101,7 @@ def support() -> Report:
                 SliceGroup("repeated_action", UNPLACED, 1, (Rate("answer_correct", Tally(0, 1)),)),
             ),
             min_slice_support=3,
+            errors=(ErrorGroup(kind="timeout", message="no answer within 60 s", cases=1, first="case_040"),),
         ),
         policy=Policy(
             rules=(
@@ -104,59 +115,48 @@ def support() -> Report:
             Decision(
                 rule="answer-floor",
                 metric="answer_correct",
-                kind="interval_threshold",
                 state="PASS",
                 reason="lower_bound_meets_minimum",
                 blocking=False,
-                threshold=0.6,
-                passed=33,
-                failed=7,
-                estimate=0.825,
-                lower=0.6805000966821229,
-                upper=0.9125458625396408,
-                false_pass=0.0156,
-                false_fail=0.0271,
+                finding=RateFinding(
+                    tally=Tally(33, 7),
+                    minimum=0.6,
+                    lower=0.6805000966821229,
+                    upper=0.9125458625396408,
+                    false_pass=0.0156,
+                    false_fail=0.0271,
+                ),
             ),
             Decision(
                 rule="no-deletion",
                 metric="agent_constraints_satisfied",
-                kind="observed_count",
                 state="FAIL",
                 reason="observed_failures_exceed_limit",
                 blocking=True,
-                threshold=0.0,
-                passed=37,
-                failed=3,
-                estimate=0.925,
+                finding=CountFinding(tally=Tally(37, 3), max_failures=0),
             ),
             Decision(
                 rule="quick",
                 metric="steps_p95",
-                kind="interval_threshold",
                 state="INSUFFICIENT_EVIDENCE",
                 reason="interval_overlaps_threshold",
                 blocking=True,
-                maximum=12.0,
-                missing=1,
-                estimate=10,
-                lower=10,
+                finding=QuantileFinding(observed=39, missing=1, maximum=12.0, lower=10),
             ),
             Decision(
                 rule="loops",
                 metric="agent_no_tool_loop",
-                kind="interval_threshold",
                 state="INSUFFICIENT_EVIDENCE",
                 reason="interval_overlaps_threshold",
                 blocking=True,
-                threshold=0.8,
-                passed=29,
-                failed=10,
-                missing=1,
-                estimate=29 / 39,
-                lower=0.5716504419378943,
-                upper=0.8581288136090369,
-                false_pass=0.0285,
-                false_fail=0.0432,
+                finding=RateFinding(
+                    tally=Tally(29, 10, 1),
+                    minimum=0.8,
+                    lower=0.5716504419378943,
+                    upper=0.8581288136090369,
+                    false_pass=0.0285,
+                    false_fail=0.0432,
+                ),
             ),
         ),
         gate=Gate(outcome="BLOCK", exit_code=1),
@@ -213,6 +213,10 @@ def odd() -> Report:
                 Quantile("cost", "cost_usd", "0.5", "USD", cost),
             ),
             tuple(SliceGroup("metadata.text", value[:4000], 6, (Rate("nearly", Tally(1, 5)),)) for value in NASTY),
+            errors=(
+                ErrorGroup(kind="system_error", message="\x1b[31mboom | `", cases=2, first="@a b|", trial=2),
+                ErrorGroup(kind="system_error", message=None, cases=1, first="c"),
+            ),
         ),
         policy=Policy(
             rules=(
@@ -226,26 +230,18 @@ def odd() -> Report:
             Decision(
                 rule="@rule|`",
                 metric="all missing",
-                kind="observed_count",
                 state="INSUFFICIENT_EVIDENCE",
                 reason="below_min_cases",
                 blocking=True,
-                threshold=2.0,
-                missing=3,
+                finding=CountFinding(tally=Tally(missing=3), max_failures=2),
             ),
             Decision(
                 rule="reviewed rule",
                 metric="nearly",
-                kind="interval_threshold",
                 state="PASS",
                 reason="lower_bound_meets_minimum",
                 blocking=False,
-                threshold=0.9,
-                passed=9999,
-                failed=1,
-                estimate=0.9999,
-                lower=0.9994,
-                upper=0.99999,
+                finding=RateFinding(tally=Tally(9999, 1), minimum=0.9, lower=0.9994, upper=0.99999),
                 approved_by="@ann <script>",
             ),
         ),
@@ -263,6 +259,17 @@ def verdicts() -> list[VerdictRow]:
     return [
         VerdictRow(case="case_001", criterion="answer_correct", verdict="pass"),
         VerdictRow(case="case_002", criterion="agent_no_tool_loop", verdict="fail", reason="loop", steps=(3, 5, 6, 7)),
+        VerdictRow(
+            case="case_003",
+            criterion="agent_tool_permissions",
+            verdict="fail",
+            steps=(4,),
+            expected={"tech": ["search"]},
+            found={"tech": "issue_refund"},
+        ),
+        VerdictRow(
+            case="case_007", criterion="answer_correct", verdict="missing", reason="timeout", error="60 s; late"
+        ),
         VerdictRow(case="case_040", criterion="agent_no_tool_loop", verdict="missing", reason="truncated_trajectory"),
         VerdictRow(case="case_040", criterion="agent_route", verdict="excluded", reason="no_declared_route"),
         VerdictRow(case="=1+1", criterion="]]>", verdict="fail", trial=2, detail="<b>\x1b[31m"),

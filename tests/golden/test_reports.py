@@ -11,7 +11,7 @@ from golden import specimens
 from oloproof.reports import document, markdown, terminal
 from oloproof.reports.case import case_view
 from oloproof.reports.junit import junit
-from oloproof.reports.lists import verdict_table
+from oloproof.reports.lists import failure_table, verdict_table
 from oloproof.reports.view import view
 
 REPORTS = {"support": specimens.support, "triage": specimens.triage, "odd": specimens.odd}
@@ -24,6 +24,11 @@ Golden = Callable[[str, str], None]
 @pytest.mark.parametrize("width", [60, 120])
 def test_terminal(name: str, width: int, golden: Golden) -> None:
     golden(f"{name}.{width}.txt", terminal.render(view(REPORTS[name]()), width=width, color=False))
+
+
+def test_terminal_with_all_of_the_slices(golden: Golden) -> None:
+    text = terminal.render(view(specimens.support()), width=120, color=False, all_slices=True)
+    golden("support.slices.120.txt", text)
 
 
 def test_terminal_in_colour(golden: Golden) -> None:
@@ -64,8 +69,9 @@ def test_case_document(golden: Golden) -> None:
 
 
 def test_failing_cases(golden: Golden) -> None:
-    table = verdict_table(specimens.verdicts(), title="failing cases")
+    table = failure_table(row for row in specimens.verdicts() if row.verdict == "fail")
     golden("failures.120.txt", terminal.render_table(table, width=120, color=False))
+    golden("verdicts.120.txt", terminal.render_table(verdict_table(specimens.verdicts()), width=120, color=False))
 
 
 def test_verdict_lines(golden: Golden) -> None:

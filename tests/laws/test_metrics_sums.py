@@ -5,12 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oloproof.metrics import MAX_VALUES, AtLeast, Measurement, measure, observe, parse_slice
+from fakes.measures import measure
+from oloproof.metrics import MAX_VALUES, Measurement, observe, parse_slice
 from oloproof.model.case import Case
 from oloproof.model.judgment import PASS, Judgment, excluded, missing
 from oloproof.model.project import QuantileSpec
 from oloproof.model.reading import Reading
-from oloproof.model.tally import OTHERS, Distribution, Measured, Quantile, Rate, Tally
+from oloproof.model.tally import OTHERS, AtLeast, Distribution, Measured, Quantile, Rate, Tally
 from oloproof.model.trajectory import Step, Trajectory
 
 CRITERIA = ("a", "b")

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
     """Console entry point; never returns normally."""
+    forget(os.getcwd())
     if sys.argv[1:] == ["--version"]:
         from oloproof._version import __version__
 
@@ -18,3 +20,13 @@ def main() -> None:
     from oloproof.cli.app import run_app
 
     run_app()
+
+
+def forget(directory: str) -> None:
+    """Take a directory, and entries that depend on where one stands, off the path that this process imports from.
+
+    A project's files are the user's code, and an agent may write some while it runs; the process that CI waits for
+    imports neither.
+    """
+    place = os.path.realpath(directory)
+    sys.path[:] = [entry for entry in sys.path if os.path.isabs(entry) and os.path.realpath(entry) != place]

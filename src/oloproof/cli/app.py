@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import sys
 import traceback
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import click
 from msgspec.structs import replace
 
 from oloproof._version import __version__
-from oloproof.errors import BrokenError, ExitCode, OloproofError, Problem, UsageError
+from oloproof.errors import ExitCode, OloproofError, Problem, did_you_mean
 
 COMMANDS = {
     "init": "Write a small project that runs and gates out of the box.",
@@ -21,6 +20,8 @@ COMMANDS = {
     "run": "Run the system over the dataset, judge, measure and gate.",
     "judge": "Judge trajectories recorded earlier; nothing is run.",
     "gate": "Decide a stored run again, or approve a rule that asks for a person.",
+    "compare": "Compare a run with another one or with a baseline file, case by case.",
+    "baseline": "Keep a run's verdicts in a small file for version control.",
     "inspect": "Show a run, its failing cases, or one case step by step.",
     "runs": "List the stored runs.",
     "import": "Turn traces of another format into traces.jsonl.",
@@ -40,6 +41,15 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"oloproof.cli.{cmd_name}_command")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            hint = did_you_mean(args[0], COMMANDS)
+            raise click.UsageError(f"{error.message} {hint[:1].upper()}{hint[1:]}".strip(), ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -62,25 +72,34 @@ def app() -> None:
 def run_app() -> NoReturn:
     """Parse ``sys.argv``, run the command, print what went wrong, exit."""
     _prepare_streams()
-    as_json = "--json" in sys.argv[1:]
     try:
-        code = _invoke(sys.argv[1:])
+        code = _ended(sys.argv[1:])
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:  # nowhere to write, not even what went wrong; the code still says it
+        code = ExitCode.BROKEN
+        _drop_streams()
+    sys.exit(int(code))
+
+
+def _ended(arguments: list[str]) -> int:
+    """Run the command and say what went wrong; the exit code. OSError where that cannot be said."""
+    as_json = "--json" in arguments
+    try:
+        code = _invoke(arguments)
         sys.stdout.flush()
     except click.ClickException as error:
         code = _usage(error, as_json=as_json)
     except (click.Abort, KeyboardInterrupt):
         code = ExitCode.INTERRUPTED
-    except UsageError as error:
-        code = _told(error.problems, ExitCode.USAGE, as_json=as_json)
-    except BrokenError as error:
-        code = _told((error.problem,), ExitCode.BROKEN, as_json=as_json)
     except OloproofError as error:
-        code = _told((Problem(None, 0, 0, "OLO700", str(error)),), error.exit_code, as_json=as_json)
+        code = error.exit_code
+        _report_problems(error.problems, as_json=as_json)
     except OSError as error:
-        _drop_stdout()
+        _drop(sys.stdout)
         code = ExitCode.BROKEN
         if not isinstance(error, BrokenPipeError):  # a reader that has seen enough needs no message
-            _told((Problem(None, 0, 0, "OLO615", f"reading or writing failed: {error}"),), code, as_json=False)
+            _report_problems((Problem("OLO615", f"reading or writing failed: {error}"),), as_json=False)
     except Exception:
         traceback.print_exc()
         print(
@@ -89,7 +108,7 @@ def run_app() -> NoReturn:
             file=sys.stderr,
         )
         code = ExitCode.INTERNAL
-    sys.exit(int(code))
+    return code
 
 
 def _prepare_streams() -> None:
@@ -114,32 +133,37 @@ def _invoke(arguments: list[str]) -> int:
     return 0
 
 
-def _drop_stdout() -> None:
+def _drop(stream: TextIO) -> None:
     """Forget what could not be written, so that the interpreter does not try again on its way out."""
     null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
+    os.dup2(null, stream.fileno())
     os.close(null)
+
+
+def _drop_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        _drop(stream)
 
 
 def _usage(error: click.ClickException, *, as_json: bool) -> ExitCode:
     if as_json:
-        return _told((Problem(None, 0, 0, "OLO600", error.format_message()),), ExitCode.USAGE, as_json=True)
-    error.show()
+        _report_problems((Problem("OLO600", error.format_message()),), as_json=True)
+    else:
+        error.show()
     return ExitCode.USAGE
 
 
-def _told(problems: tuple[Problem, ...], code: ExitCode, *, as_json: bool) -> ExitCode:
+def _report_problems(problems: tuple[Problem, ...], *, as_json: bool) -> None:
     """Print problems: as a document on stdout under --json, otherwise as lines on stderr."""
+    if as_json:
+        from oloproof.reports.document import encode, problems_document
+
+        sys.stdout.write(encode(problems_document(problems)))
+        return
     from oloproof.reports.inert import TEXT_LIMIT, inert
 
-    if as_json:
-        keys = ("file", "line", "column", "code", "message", "hint")
-        rows = [{key: getattr(problem, key) for key in keys} for problem in problems]
-        print(json.dumps({"format": "oloproof.problems/v1", "problems": rows}))
-        return code
     for problem in problems:
         what, *more = problem.message.split("\n")
         print(inert(str(replace(problem, message=what)), TEXT_LIMIT), file=sys.stderr)
         for line in (*more, *problem.hint.splitlines()):
             print(f"  {inert(line, TEXT_LIMIT)}", file=sys.stderr)
-    return code

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from oloproof import pipeline
+from oloproof import gates, pipeline
 from oloproof.cli.common import config_option, json_option, print_json
 from oloproof.project import load, read_cases
+from oloproof.reports.document import check_document
 from oloproof.reports.inert import inert
 
 
@@ -24,28 +25,27 @@ def command(config: Path, as_json: bool) -> None:
     """
     project = load(config)
     cases = None if project.dataset is None else read_cases(project)
-    warnings = (*project.warnings, *(() if cases is None else cases.warnings))
+    about_policy = () if project.policy is None else gates.policy_warnings(project.policy)
+    warnings = (*project.warnings, *about_policy, *(() if cases is None else cases.warnings))
     outlooks = () if cases is None else pipeline.outlooks(project, cases)
     count = None if cases is None else len(cases)
     criteria = [evaluator.criterion for evaluator in project.evaluators]
     if as_json:
-        rules = [{"rule": outlook.rule, "cases": outlook.n, "outlook": outlook.text} for outlook in outlooks]
-        print_json(
-            {
-                "format": "oloproof.check/v1",
-                "project": project.name,
-                "cases": count,
-                "criteria": criteria,
-                "rules": rules,
-                "warnings": list(warnings),
-            }
-        )
+        print_json(check_document(project.name, cases=count, criteria=criteria, rules=outlooks, warnings=warnings))
         return
-    known = "cases not known before they are recorded" if count is None else f"{count} cases"
-    print(f"{inert(project.name)}: {known}, {len(criteria)} criteria, {len(project.metrics)} quantiles: all well")
+    known = "cases not known before they are recorded" if count is None else _counted(count, "case", "cases")
+    print(
+        f"{inert(project.name)}: {known}, {_counted(len(criteria), 'criterion', 'criteria')},"
+        f" {_counted(len(project.metrics), 'quantile', 'quantiles')}: no problems,"
+        f" {_counted(len(warnings), 'warning', 'warnings')}; the system was not loaded"
+    )
     for outlook in outlooks:
         print(f"  {inert(outlook.rule)}: {outlook.text}")
     if project.policy is None:
         print("  not gated: there is no policy" if not project.policy_none else "  not gated: policy: none")
     for warning in warnings:
         print(f"  warning: {inert(warning)}")
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

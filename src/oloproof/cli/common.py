@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import click
 
@@ -18,6 +19,7 @@ from oloproof.errors import BrokenError, UsageError
 from oloproof.model.run import Report, Run
 from oloproof.pipeline import Ports
 from oloproof.project import load
+from oloproof.reports.document import Document, encode, report_document
 from oloproof.reports.view import VerdictRow, view
 from oloproof.store import Store
 
@@ -28,9 +30,25 @@ PIPE_WIDTH = 168
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+class OutputFile(click.Path):
+    """A file to be written, in a directory that is there: refused before anything has run."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path: Path = super().convert(value, param, ctx)  # type: ignore[assignment]  # path_type says so
+        if not path.parent.is_dir():
+            self.fail(f"there is no directory '{path.parent}'", param, ctx)
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            self.fail(f"'{path}' cannot be written", param, ctx)
+        return path
+
+
 config_option = click.option(
     "--config",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, dir_okay=False),
     default=Path(CONFIG),
     show_default=True,
     help="The project's configuration; .oloproof/ lies beside it.",
@@ -39,10 +57,11 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 def report_options(command: F) -> F:
-    """``--json``, ``--markdown FILE`` and ``--junit FILE``, for every command that ends in a report."""
+    """``--json``, ``--markdown FILE``, ``--junit FILE`` and ``--slices``, for every command that ends in a report."""
     for option in (
-        click.option("--junit", type=click.Path(path_type=Path), help="Also write JUnit XML to this file."),
-        click.option("--markdown", type=click.Path(path_type=Path), help="Also write Markdown for a pull request."),
+        click.option("--slices", "all_slices", is_flag=True, help="All metrics of the slices, with their intervals."),
+        click.option("--junit", type=OutputFile(), help="Also write JUnit XML to this file."),
+        click.option("--markdown", type=OutputFile(), help="Also write Markdown for a pull request."),
         json_option,
     ):
         command = option(command)
@@ -66,22 +85,23 @@ def find_run(store: Store, name: str, config: Path) -> Run:
 
 def real_ports(store: Store) -> Ports:
     """The real world: this store, the system's clock and dice."""
-    return Ports(store=store, now=lambda: datetime.now(UTC), token=lambda: os.urandom(3).hex())
+    return Ports(
+        store=store, now=lambda: datetime.now(UTC), monotonic=time.monotonic, token=lambda: os.urandom(3).hex()
+    )
 
 
-def show_report(report: Report, store: Store, *, as_json: bool, markdown: Path | None, junit: Path | None) -> None:
-    """The report on stdout, and in every file asked for."""
-    drawn = view(report)
-    if as_json:
-        from oloproof.reports.document import report_document
-
-        print_json(report_document(report))
-    else:
-        from oloproof.reports import terminal
-
-        print_rendered(
-            lambda width, color, encoding: terminal.render(drawn, width=width, color=color, encoding=encoding)
-        )
+def show_report(
+    report: Report,
+    store: Store,
+    *,
+    config: Path,
+    as_json: bool,
+    markdown: Path | None,
+    junit: Path | None,
+    all_slices: bool = False,
+) -> None:
+    """The report in every file asked for, and then on stdout, which so holds it or what went wrong, never both."""
+    drawn = view(report, config=named_config(config))
     if markdown is not None:
         from oloproof.reports.markdown import render as render_markdown
 
@@ -90,11 +110,22 @@ def show_report(report: Report, store: Store, *, as_json: bool, markdown: Path |
         from oloproof.reports.junit import junit as render_junit
 
         write_file(junit, render_junit(drawn, verdict_rows(store, report.run)))
+    if as_json:
+        print_json(report_document(report))
+    else:
+        from oloproof.reports import terminal
+
+        print_rendered(partial(terminal.render, drawn, all_slices=all_slices))
+
+
+def named_config(config: Path) -> str:
+    """The configuration as a command must name it, "" where it is the one that is looked for."""
+    return "" if config == Path(CONFIG) else str(config)
 
 
 def verdict_rows(store: Store, run: Run) -> Iterator[VerdictRow]:
     """Every verdict of a stored run, with its reason."""
-    for case_id, trial, judgments in store.judgments(run.id):
+    for case_id, trial, judgments, error in store.judgments(run.id):
         for criterion, judgment in zip(run.criteria, judgments, strict=True):
             yield VerdictRow(
                 case=case_id,
@@ -104,20 +135,29 @@ def verdict_rows(store: Store, run: Run) -> Iterator[VerdictRow]:
                 reason=judgment.reason,
                 steps=judgment.steps,
                 detail=judgment.detail,
+                error=error.message if error is not None and judgment.reason == error.kind else None,
+                expected=judgment.expected,
+                found=judgment.found,
             )
 
 
-def print_json(document: object) -> None:
-    """One document on stdout; ASCII, so that no text in it can reach a terminal raw."""
-    print(json.dumps(document, indent=2, allow_nan=False))
+def print_json(document: Document) -> None:
+    """One document on stdout."""
+    sys.stdout.write(encode(document))
 
 
-def print_rendered(render: Callable[[int, bool, str], str]) -> None:
+class Renderer(Protocol):
+    """Draws something for a place of this width, with or without colour, in this encoding."""
+
+    def __call__(self, *, width: int, color: bool, encoding: str) -> str: ...
+
+
+def print_rendered(render: Renderer) -> None:
     """Text drawn for where stdout goes: a terminal's width and colour, or a wide plain pipe."""
     is_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if is_terminal or "COLUMNS" in os.environ else PIPE_WIDTH
     color = is_terminal and not os.environ.get("NO_COLOR")
-    sys.stdout.write(render(width, color, sys.stdout.encoding or "utf-8"))
+    sys.stdout.write(render(width=width, color=color, encoding=sys.stdout.encoding or "utf-8"))
 
 
 def write_file(path: Path, chunks: Iterable[str]) -> None:

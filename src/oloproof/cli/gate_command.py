@@ -6,12 +6,11 @@ import sys
 from pathlib import Path
 
 import click
-from msgspec.structs import replace
 
 from oloproof import pipeline
 from oloproof.cli.common import config_option, find_run, open_store, real_ports, report_options, show_report
 from oloproof.errors import Problem, UsageError
-from oloproof.model.run import Run
+from oloproof.model.decision import Policy
 from oloproof.project import load
 
 
@@ -31,6 +30,7 @@ def command(
     as_json: bool,
     markdown: Path | None,
     junit: Path | None,
+    all_slices: bool,
 ) -> None:
     """Decide a stored run again, under the policy at hand, without running or judging anything.
 
@@ -39,25 +39,29 @@ def command(
       oloproof gate latest --approve no-deletion --by "A. Reviewer"
     """
     if bool(approved) != bool(by):
-        raise UsageError(Problem(None, 0, 0, "OLO607", "--approve RULE and --by NAME go together"))
+        raise UsageError(Problem("OLO607", "--approve RULE and --by NAME go together"))
     with open_store(config, create=False) as store:
-        header = replace(find_run(store, run, config), ungated_by_choice=False)
-        if as_judged:
-            policy = store.policy(header.id)
-        else:
-            project = load(config)
-            _refuse_other_configuration(header, project.config_digest, config)
-            header = replace(header, ungated_by_choice=project.policy_none)
-            policy = project.policy
-        report = pipeline.gate(header, policy, real_ports(store), approve=approved, by=by or "")
-        show_report(report, store, as_json=as_json, markdown=markdown, junit=junit)
+        header = find_run(store, run, config)
+        project = None if as_judged else load(config)
+        _refuse_unknown(approved, store.policy(header.id) if project is None else project.policy)
+        report = pipeline.gate(header, project, real_ports(store), approve=approved, by=by or "")
+        show_report(
+            report,
+            store,
+            config=config,
+            as_json=as_json,
+            markdown=markdown,
+            junit=junit,
+            all_slices=all_slices,
+        )
     sys.exit(report.gate.exit_code)
 
 
-def _refuse_other_configuration(header: Run, digest: str, config: Path) -> None:
-    if header.config_digest != digest:
-        message = (
-            f"run {header.id} was judged with configuration {header.config_digest[:12]}; this one is {digest[:12]}"
+def _refuse_unknown(approved: tuple[str, ...], policy: Policy | None) -> None:
+    rules = [] if policy is None else [rule.id for rule in policy.rules]
+    unknown = [rule for rule in approved if rule not in rules]
+    if unknown:
+        listed = f"the policy's rules are: {', '.join(rules)}" if rules else "there is no policy"
+        raise UsageError(
+            Problem("OLO608", f"--approve {rule!r}: the policy has no such rule", listed) for rule in unknown
         )
-        hint = "run again, or decide with what was stored: --as-judged"
-        raise UsageError(Problem(str(config), 0, 0, "OLO606", message, hint))

@@ -24,9 +24,17 @@ def command(directory: Path, example: str | None) -> None:
     files = scaffold.files(example)
     standing = [name for name in files if (directory / name).exists()]
     if standing:
-        hint = "nothing was written; name another directory"
+        hint = (
+            "nothing was written; start in a directory of its own, `oloproof init checks`, and move what you need"
+            " beside your code: `callable:` in oloproof.yaml names your function"
+        )
         raise UsageError(
-            Problem(str(directory / name), 0, 0, "OLO602", "already exists, and init overwrites nothing", hint)
+            Problem(
+                "OLO602",
+                "already exists, and init overwrites nothing",
+                hint if name == standing[-1] else "",
+                file=str(directory / name),
+            )
             for name in standing
         )
     for name, text in files.items():

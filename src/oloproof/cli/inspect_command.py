@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import click
+from click.core import ParameterSource
 
 from oloproof import pipeline
 from oloproof.cli.common import (
     config_option,
     find_run,
+    named_config,
     open_store,
     print_json,
     print_rendered,
@@ -20,9 +23,22 @@ from oloproof.cli.common import (
     verdict_rows,
 )
 from oloproof.errors import Problem, UsageError
-from oloproof.model.run import Run
-from oloproof.reports.view import CaseRecord, Table, VerdictRow
+from oloproof.model.run import CaseRecord, Run
+from oloproof.reports.inert import inert_lines
 from oloproof.store import Store
+
+Listing = Literal["failures", "missing", "verdicts"]
+LISTED = {"failures": "fail", "missing": "missing"}
+
+VIEWS = {
+    "--case": {"--trial", "--all-steps", "--json"},
+    "--failures": {"--json", "--csv"},
+    "--missing": {"--json", "--csv"},
+    "--verdicts": {"--json", "--csv"},
+    "--log": set[str](),
+    "": {"--json", "--markdown", "--junit", "--slices"},
+}
+"""What can be shown instead of the report (""), and the options that each of them has."""
 
 
 @click.command("inspect")
@@ -30,21 +46,30 @@ from oloproof.store import Store
 @config_option
 @click.option("--case", "case_id", metavar="ID", help="One case: its numbered steps, the offending ones marked.")
 @click.option("--trial", type=click.IntRange(min=1), default=1, show_default=True, help="Which attempt at --case.")
+@click.option("--all-steps", is_flag=True, help="With --case: every step, however many there are.")
 @click.option("--failures", is_flag=True, help="The verdicts that failed, with the reason and the steps.")
+@click.option("--missing", is_flag=True, help="The verdicts that are missing, with the reason.")
 @click.option("--verdicts", is_flag=True, help="Every verdict; with --json a line each, with --csv a spreadsheet.")
-@click.option("--csv", "as_csv", is_flag=True, help="With --verdicts or --failures: CSV on stdout.")
+@click.option("--log", "log", is_flag=True, help="What user code printed outside of any case.")
+@click.option("--csv", "as_csv", is_flag=True, help="With --verdicts, --failures or --missing: CSV on stdout.")
 @report_options
+@click.pass_context
 def command(
+    context: click.Context,
     run: str,
     config: Path,
     case_id: str | None,
     trial: int,
+    all_steps: bool,
     failures: bool,
+    missing: bool,
     verdicts: bool,
+    log: bool,
     as_csv: bool,
     as_json: bool,
     markdown: Path | None,
     junit: Path | None,
+    all_slices: bool,
 ) -> None:
     """Show a run, its failing cases, or one case step by step.
 
@@ -54,25 +79,59 @@ def command(
     Example:
       oloproof inspect latest --case case_012
     """
-    if as_csv and not (verdicts or failures):
-        raise UsageError(Problem(None, 0, 0, "OLO609", "--csv goes with --verdicts or --failures"))
+    _refuse_ignored(_given(context))
     with open_store(config, create=False) as store:
         header = find_run(store, run, config)
         if case_id is not None:
-            _show_case(store, header, case_id, trial=trial, as_json=as_json)
-        elif failures or verdicts:
-            rows = (row for row in verdict_rows(store, header) if verdicts or row.verdict == "fail")
-            _show_verdicts(rows, title="verdicts" if verdicts else "failures", as_json=as_json, as_csv=as_csv)
+            _show_case(store.case(header.id, case_id, trial), as_json=as_json, all_steps=all_steps)
+        elif log:
+            sys.stdout.writelines(f"{line}\n" for line in inert_lines(store.log(header.id)))
+        elif failures or missing or verdicts:
+            listing: Listing = "failures" if failures else "missing" if missing else "verdicts"
+            _show_verdicts(store, header, listing, as_json=as_json, as_csv=as_csv, config=config)
         else:
             report = pipeline.stored_report(store, header, store.policy(header.id))
-            show_report(report, store, as_json=as_json, markdown=markdown, junit=junit)
+            show_report(
+                report,
+                store,
+                config=config,
+                as_json=as_json,
+                markdown=markdown,
+                junit=junit,
+                all_slices=all_slices,
+            )
 
 
-def _show_case(store: Store, header: Run, case_id: str, *, trial: int, as_json: bool) -> None:
-    detail = store.case(header.id, case_id, trial)
-    record = CaseRecord(
-        run_id=header.id, case=detail.case, attempt=detail.attempt, judgments=tuple(detail.judgments.items())
-    )
+def _given(context: click.Context) -> list[str]:
+    """The options on the command line, by their long names."""
+    return [
+        max(parameter.opts, key=len)
+        for parameter in context.command.params
+        if isinstance(parameter, click.Option)
+        and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    ]
+
+
+def _refuse_ignored(given: list[str]) -> None:
+    """Whoever asks for two things at once gets neither, rather than one of them."""
+    views = [option for option in given if option in VIEWS]
+    others = [option for option in given if option not in VIEWS and option != "--config"]
+    problems = []
+    if len(views) > 1:
+        problems.append(Problem("OLO609", f"{' and '.join(views)} do not go together", "ask for one at a time"))
+    else:
+        allowed = VIEWS[views[0] if views else ""]
+        for option in others:
+            if option not in allowed:
+                fitting = " or ".join(view or "the report alone" for view in VIEWS if option in VIEWS[view])
+                problems.append(Problem("OLO609", f"{option} goes with {fitting}"))
+        if not problems and {"--json", "--csv"} <= set(others):
+            problems.append(Problem("OLO609", "--json and --csv do not go together", "ask for one of them"))
+    if problems:
+        raise UsageError(problems)
+
+
+def _show_case(record: CaseRecord, *, as_json: bool, all_steps: bool) -> None:
     if as_json:
         from oloproof.reports.document import case_document
 
@@ -81,22 +140,31 @@ def _show_case(store: Store, header: Run, case_id: str, *, trial: int, as_json: 
         from oloproof.reports import terminal
         from oloproof.reports.case import case_view
 
-        drawn = case_view(record)
-        print_rendered(
-            lambda width, color, encoding: terminal.render_case(drawn, width=width, color=color, encoding=encoding)
-        )
+        print_rendered(partial(terminal.render_case, case_view(record, all_steps=all_steps)))
 
 
-def _show_verdicts(rows: Iterator[VerdictRow], *, title: str, as_json: bool, as_csv: bool) -> None:
+def _show_verdicts(store: Store, header: Run, listing: Listing, *, as_json: bool, as_csv: bool, config: Path) -> None:
+    rows = verdict_rows(store, header)
     if as_json or as_csv:
         from oloproof.reports import document
 
-        sys.stdout.writelines(document.verdict_csv(rows) if as_csv else document.verdict_lines(rows))
-    else:
-        from oloproof.reports import terminal
-        from oloproof.reports.lists import verdict_table
+        listed = (row for row in rows if listing == "verdicts" or row.verdict == LISTED[listing])
+        sys.stdout.writelines(document.verdict_csv(listed) if as_csv else document.verdict_lines(listed))
+        return
+    from oloproof.reports import terminal
+    from oloproof.reports.hints import Typed
+    from oloproof.reports.lists import failure_table, missing_table, verdict_table
 
-        table: Table = verdict_table(rows, title=title)
-        print_rendered(
-            lambda width, color, encoding: terminal.render_table(table, width=width, color=color, encoding=encoding)
-        )
+    if listing == "verdicts":
+        print_rendered(partial(terminal.render_table, verdict_table(rows)))
+        return
+    kept, missing = [], 0
+    for row in rows:
+        missing += row.verdict == "missing"
+        if row.verdict == LISTED[listing]:
+            kept.append(row)
+    table = failure_table(kept) if listing == "failures" else missing_table(kept)
+    print_rendered(partial(terminal.render_table, table))
+    if listing == "failures" and missing:
+        told = "1 verdict is missing" if missing == 1 else f"{missing} verdicts are missing"
+        print(f"{told}: {Typed(header.id, named_config(config))('inspect', '--missing')}")

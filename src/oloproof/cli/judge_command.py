@@ -8,8 +8,10 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
-from oloproof.cli.common import config_option, open_store, real_ports, report_options, show_report
+from oloproof.cli.baselines import baseline_named
+from oloproof.cli.common import OutputFile, config_option, open_store, real_ports, report_options, show_report
 from oloproof.cli.progress import watched
+from oloproof.cli.rehearsal import rehearse
 from oloproof.errors import Problem, UsageError
 from oloproof.model.project import RecordedSystem
 from oloproof.project import load, read_cases
@@ -18,17 +20,20 @@ from oloproof.project import load, read_cases
 @click.command("judge")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @config_option
+@click.option("--baseline", metavar="RUN_OR_FILE", help="Compare with it, for the rules that compare.")
 @click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
-@click.option("--run-id-file", type=click.Path(path_type=Path), help="Write the run's id to this file when it starts.")
+@click.option("--run-id-file", type=OutputFile(), help="Write the run's id to this file when it starts.")
 @report_options
 def command(
     files: tuple[Path, ...],
     config: Path,
+    baseline: str | None,
     no_gate: bool,
     run_id_file: Path | None,
     as_json: bool,
     markdown: Path | None,
     junit: Path | None,
+    all_slices: bool,
 ) -> None:
     """Judge trajectories recorded earlier; nothing is run.
 
@@ -41,10 +46,21 @@ def command(
     project = load(config, recorded=[str(file) for file in files])
     if not isinstance(project.system.kind, RecordedSystem):
         hint = "name the files: oloproof judge traces.jsonl; or write `system: {recorded: traces.jsonl}`"
-        raise UsageError(Problem(project.config, 0, 0, "OLO616", "the system is run, not recorded", hint))
+        raise UsageError(Problem("OLO616", "the system is run, not recorded", hint, file=project.config))
     cases = None if project.dataset is None else read_cases(project)
+    rehearse(project, as_json=as_json, markdown=markdown is not None, junit=junit is not None)
     with open_store(config, create=True) as store, watched(run_id_file) as watch:
-        report = pipeline.judge(project, cases, pipeline.Request(gated=not no_gate), real_ports(store), watch)
+        was = baseline_named(store, baseline, config) if baseline else None
+        request = pipeline.Request(gated=not no_gate, baseline=was)
+        report = pipeline.run(project, cases, request, real_ports(store), watch)
         watch.close()
-        show_report(report, store, as_json=as_json, markdown=markdown, junit=junit)
+        show_report(
+            report,
+            store,
+            config=config,
+            as_json=as_json,
+            markdown=markdown,
+            junit=junit,
+            all_slices=all_slices,
+        )
     sys.exit(report.gate.exit_code)

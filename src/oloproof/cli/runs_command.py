@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -33,7 +34,4 @@ def command(config: Path, limit: int, as_json: bool) -> None:
         from oloproof.reports import terminal
         from oloproof.reports.lists import runs_table
 
-        table = runs_table(rows)
-        print_rendered(
-            lambda width, color, encoding: terminal.render_table(table, width=width, color=color, encoding=encoding)
-        )
+        print_rendered(partial(terminal.render_table, runs_table(rows)))

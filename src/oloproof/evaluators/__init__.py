@@ -11,6 +11,7 @@ from oloproof.evaluators.base import ConfigError, EvaluatorBase
 from oloproof.evaluators.constraints import ConstraintsSatisfied
 from oloproof.evaluators.counting import MaxHandoffs, MaxSteps, MaxToolCalls, ToolCalled
 from oloproof.evaluators.equality import ExactMatch, Numeric
+from oloproof.evaluators.errors import Errors
 from oloproof.evaluators.json_schema import JsonSchema
 from oloproof.evaluators.loops import NoToolLoop
 from oloproof.evaluators.sequence import NoUndeclaredTool, ToolSequence
@@ -20,7 +21,7 @@ from oloproof.evaluators.vacuity import Vacuity
 from oloproof.model.evidence import Evaluator, Evidence
 from oloproof.model.judgment import Judgment
 
-__all__ = ["EVALUATORS", "ConfigError", "EvaluatorBase", "UserEvaluator", "Vacuity", "judge"]
+__all__ = ["EVALUATORS", "ConfigError", "Errors", "EvaluatorBase", "UserEvaluator", "Vacuity", "judge"]
 
 EVALUATORS: Final[Mapping[str, type[EvaluatorBase]]] = MappingProxyType(
     {

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from oloproof.evaluators.base import UNNAMED_AGENTS, Name, TrajectoryEvaluator, names_problem, open_reason
+from oloproof.evaluators.base import UNNAMED_AGENTS, Name, TrajectoryEvaluator, listed, names_problem, open_reason
 from oloproof.model.case import Case
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment, excluded
@@ -43,9 +43,7 @@ class Route(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_field
     def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
         if not reading.agents_named:
             return UNNAMED_AGENTS
-        reference = evidence.case.expected["route"]
-        if type(reference) is not list:
-            raise TypeError("expected.route must be a list of agent names")
+        reference = listed(evidence.case.expected["route"], "expected.route")
         route = list(reading.route)
         if route != reference[: len(route)]:
             shared = next((i for i, (a, b) in enumerate(zip(route, reference, strict=False)) if a != b), len(reference))

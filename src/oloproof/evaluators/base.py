@@ -20,7 +20,7 @@ from oloproof.model.condition import Condition, parse
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment, MissingReason, Word, excluded, missing
 from oloproof.model.reading import Reading
-from oloproof.model.values import Json, has_unrepresentable, lookup
+from oloproof.model.values import Json, has_unrepresentable, is_unrepresentable, lookup
 
 EXCERPT_LENGTH: Final = 2000
 NOT_SELECTED: Final = excluded("not_selected")
@@ -150,7 +150,11 @@ class TrajectoryEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
 
 
 class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
-    """An evaluator of the output, or of its part at the dotted path ``field`` (``answer.total``, ``items.0``)."""
+    """An evaluator of the output, or of its part at the dotted path ``field`` (``answer.total``, ``items.0``).
+
+    Beside an error there is no output that could be trusted: what the system would have returned is not known. Where
+    JSON could not carry the output, or what the path leads through, it was not recorded.
+    """
 
     reads = "output"
 
@@ -165,12 +169,20 @@ class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
         return () if self.field is None else split_path("field", self.field)
 
     def judge_attempt(self, evidence: Evidence) -> Judgment:
-        if evidence.output is UNSET:
-            return missing("output_not_recorded" if evidence.error is None else evidence.error.kind)
+        if evidence.error is not None:
+            return missing(evidence.error.kind)
+        if evidence.output is UNSET or self._is_lost(evidence.output):
+            return missing("output_not_recorded")
+        if self.worker_function is not None:
+            return verdict_from_worker(self, evidence)
         found = lookup(evidence.output, self.path)
         if found is UNSET:
             return Judgment("fail", "field_absent", detail=f"the output has no {self.field}")
         return self.judge_value(found, evidence.case)
+
+    def _is_lost(self, output: Json) -> bool:
+        """JSON could not carry the output, or a part in which the path goes on."""
+        return any(is_unrepresentable(lookup(output, self.path[:length])) for length in range(len(self.path) or 1))
 
     def judge_value(self, found: Json, case: Case) -> Judgment:
         """The verdict on the value that was found in the output."""
@@ -266,6 +278,13 @@ def names_problem(value: Json, what: str) -> str | None:
     if type(value) is not list or not all(type(name) is str and name for name in value):
         return f"must be a list of {what}"
     return None
+
+
+def listed(reference: Json, what: str) -> list[Any]:
+    """A reference that is a list. TypeError where it is not, which no checked dataset has."""
+    if type(reference) is not list:
+        raise TypeError(f"{what} must be a list")
+    return reference
 
 
 def step_indexes(steps: Sequence[Any]) -> tuple[int, ...]:

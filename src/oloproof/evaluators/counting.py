@@ -17,7 +17,7 @@ from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment, Word
 from oloproof.model.reading import Reading
 from oloproof.model.trajectory import Step
-from oloproof.model.values import CONFLICT, Json, has_unrepresentable, is_unrepresentable, unify
+from oloproof.model.values import CONFLICT, Json, has_unrepresentable, is_incomplete, unify
 
 
 class Count(Struct, frozen=True, gc=False):
@@ -180,7 +180,7 @@ def _first_over(steps: tuple[Step, ...] | list[Step], bound: int) -> tuple[int, 
 def _match(call: Step, wanted: dict[str, Json]) -> bool | None:
     """Whether the call has the arguments, None where that was not recorded."""
     given = call.arguments
-    if given is None or is_unrepresentable(given):
+    if given is None or is_incomplete(given):
         return None
     if type(given) is not dict:
         return False

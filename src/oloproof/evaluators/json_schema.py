@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Annotated, Any, Final
 
 from msgspec import Meta
+from msgspec.json import encode
 
-from oloproof.evaluators.base import ConfigError, OutputEvaluator, excerpt
+from oloproof.evaluators.base import ConfigError, OutputEvaluator
 from oloproof.evaluators.patterns import compile_pattern
-from oloproof.model.case import Case
-from oloproof.model.judgment import Judgment
 from oloproof.model.values import Json
 
 LATEST: Final = "https://json-schema.org/draft/2020-12/schema"
+WORKER_CHECK: Final = "oloproof.runner.schemas:check"
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 class JsonSchema(OutputEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="json_schema"):
@@ -22,49 +22,44 @@ class JsonSchema(OutputEvaluator, frozen=True, kw_only=True, dict=True, tag_fiel
 
     The draft is the one that ``$schema`` names, 2020-12 where it names none. References stay inside the schema or name
     a published draft: nothing is ever fetched. Patterns run on RE2; ``patternProperties`` is refused, since its
-    patterns would not. The evidence is the first error: where it is, what was expected there and what was found.
+    patterns would not. What a schema costs is up to the output (``uniqueItems`` compares every pair), so it is checked
+    apart, under the time-out of a case, after which it is missing (``evaluator_error``). The evidence is the first
+    error: where it is, what was expected there and what was found.
     """
 
     schema: Annotated[dict[str, Any], Meta(description="The JSON Schema.")]
 
     def __post_init__(self) -> None:
         OutputEvaluator.__post_init__(self)
-        _ = self.validator
+        compile_schema(self.schema)
 
-    @cached_property
-    def validator(self) -> Any:
-        """The compiled schema (``.iter_errors(value)``). ConfigError where it is none."""
-        import jsonschema  # imported late: slow, and most suites have no schema
-        from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+    @property
+    def worker_function(self) -> tuple[str, dict[str, Json]]:
+        return WORKER_CHECK, {"schema": encode(self.schema).decode(), "path": list(self.path)}
 
-        validators: Any = jsonschema.validators
-        draft = validators.validator_for({"$schema": LATEST, **self.schema}, default=None)
-        if draft is None:
-            raise ConfigError("schema", f"no known draft of JSON Schema: {self.schema['$schema']!r}")
-        try:
-            draft.check_schema(self.schema)
-        except jsonschema.SchemaError as error:
-            raise ConfigError("schema", f"no valid JSON Schema at {error.json_path}: {error.message[:200]}") from None
-        patterns = _checked_patterns(self.schema, draft)
 
-        def matches(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
-            if isinstance(instance, str) and patterns[pattern].search(instance) is None:
-                yield jsonschema.ValidationError(f"the text does not match {pattern!r}")
+def compile_schema(written: dict[str, Any]) -> Any:
+    """The compiled schema (``.iter_errors(value)``). ConfigError, on ``schema``, where it is none."""
+    import jsonschema  # imported late: slow, and most suites have no schema
+    from jsonschema_specifications import REGISTRY
 
-        # At each "$ref": "#", a schema that named its draft would bring back that draft's own validator and patterns.
-        schema = {key: part for key, part in self.schema.items() if key != "$schema"}
-        return validators.extend(draft, {"pattern": matches})(schema, registry=REGISTRY)
+    validators: Any = jsonschema.validators
+    draft = validators.validator_for({"$schema": LATEST, **written}, default=None)
+    if draft is None:
+        raise ConfigError("schema", f"no known draft of JSON Schema: {written['$schema']!r}")
+    try:
+        draft.check_schema(written)
+    except jsonschema.SchemaError as error:
+        raise ConfigError("schema", f"no valid JSON Schema at {error.json_path}: {error.message[:200]}") from None
+    patterns = _checked_patterns(written, draft)
 
-    def judge_value(self, found: Json, case: Case) -> Judgment:
-        error = next(self.validator.iter_errors(found), None)
-        if error is None:
-            return Judgment("pass", found=excerpt(found))
-        return Judgment(
-            "fail",
-            expected=excerpt({error.validator: error.validator_value}),
-            found=excerpt(error.instance),
-            detail=excerpt(f"{error.json_path}: {error.message}"),
-        )
+    def matches(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
+        if isinstance(instance, str) and patterns[pattern].search(instance) is None:
+            yield jsonschema.ValidationError(f"the text does not match {pattern!r}")
+
+    # At each "$ref": "#", a schema that named its draft would bring back that draft's own validator and patterns.
+    schema = {key: part for key, part in written.items() if key != "$schema"}
+    return validators.extend(draft, {"pattern": matches})(schema, registry=REGISTRY)
 
 
 def _checked_patterns(schema: dict[str, Any], draft: Any) -> dict[str, Any]:
@@ -88,11 +83,13 @@ def _checked_patterns(schema: dict[str, Any], draft: Any) -> dict[str, Any]:
             raise ConfigError("schema", "patternProperties is not supported; write an @evaluator function")
         if (pattern := part.get("pattern")) is not None:
             patterns[pattern] = compile_pattern("schema", pattern)
-        if (reference := part.get("$ref")) is not None:
+        for keyword in _REFERENCES:
+            if keyword not in part:
+                continue
             try:
-                resolved = resolver.lookup(reference)
+                resolved = resolver.lookup(part[keyword])
             except Unresolvable:
-                raise ConfigError("schema", f"$ref {reference!r} names nothing in this schema") from None
+                raise ConfigError("schema", f"{keyword} {part[keyword]!r} names nothing in this schema") from None
             pending.append((resolved.contents, resolved.resolver))
         resource = specification.create_resource(part)
         pending.extend((inner.contents, resolver.in_subresource(inner)) for inner in resource.subresources())

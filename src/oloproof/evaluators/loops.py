@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import islice
+from itertools import accumulate, islice
 from operator import eq
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta
 
@@ -15,20 +15,25 @@ from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment
 from oloproof.model.reading import Reading
 from oloproof.model.trajectory import Step
-from oloproof.model.values import CONFLICT, UNKNOWN, Json, equal, unify
+from oloproof.model.values import CONFLICT, UNKNOWN, Json, equal, has_unrepresentable, unify
+
+LONGEST_CYCLE: Final = 100
 
 
 class NoToolLoop(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_no_tool_loop"):
     """No call is repeated, tool and arguments, more than ``max_repeats`` (default 2) times in a row.
 
-    With ``max_cycle`` k (default 1), no cycle of up to k calls comes more than ``max_repeats`` times in a row either.
+    With ``max_cycle`` k (default 1, at most 100), no cycle of up to k calls comes more than ``max_repeats`` times in a
+    row either.
     Results, messages and errors between the calls are ignored. A truncated record fails at the first such run, and
     never passes. Where arguments were not recorded, calls that are identical for certain fail, calls that cannot be
     identical pass, and the rest is missing (``arguments_not_recorded``).
     """
 
     max_repeats: Annotated[int, Meta(ge=1, description="How often a call may come in a row.")] = 2
-    max_cycle: Annotated[int, Meta(ge=1, description="The longest cycle of calls that is looked for.")] = 1
+    max_cycle: Annotated[
+        int, Meta(ge=1, le=LONGEST_CYCLE, description="The longest cycle of calls that is looked for.")
+    ] = 1
 
     @cached_property
     def bounds(self) -> dict[str, int]:
@@ -37,9 +42,10 @@ class NoToolLoop(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_
 
     def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
         names = reading.names
+        times = self.max_repeats + 1
         possible = False
-        for period in range(1, self.max_cycle + 1):
-            length = period * (self.max_repeats + 1)
+        for period in range(1, min(self.max_cycle, len(names) // times) + 1):
+            length = period * times
             if sum(map(eq, names, islice(names, period, None))) < length - period:
                 continue  # too few repeats for one run, wherever they are: what most cases come to
             for start, stop in _stretches(names, period, length):
@@ -47,7 +53,7 @@ class NoToolLoop(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_
                 run = _certain_run(calls, period, length)
                 if run:
                     return self._looping(run, period)
-                possible = possible or _possible_run(calls, period, length)
+                possible = possible or _possible_run(calls, period, times)
         if possible or reading.truncated:
             return Judgment("missing", open_reason(reading), (), self.bounds)
         return Judgment("pass", None, (), self.bounds)
@@ -84,35 +90,41 @@ def _certain_run(calls: list[Step], period: int, length: int) -> list[Step]:
     return calls[start:] if len(calls) - start >= length else []
 
 
-def _possible_run(calls: list[Step], period: int, length: int) -> bool:
-    """Whether some values for what was not recorded make a run of ``length`` calls."""
-    start = 0
-    patterns: list[Json] = [UNKNOWN] * period  # what the calls since start may be, by their place in the cycle
-    for index, call in enumerate(calls):
-        place = index % period
-        merged = unify(patterns[place], _arguments(call))
-        if merged is CONFLICT:
-            start = _compatible_from(calls, period, index)
-            patterns = [UNKNOWN] * period
-            for earlier in range(start, index + 1):
-                patterns[earlier % period] = unify(patterns[earlier % period], _arguments(calls[earlier]))
-        else:
-            patterns[place] = merged
-        if index + 1 - start >= length:
+def _possible_run(calls: list[Step], period: int, times: int) -> bool:
+    """Whether some values for what was not recorded make a run of ``times`` cycles of ``period`` calls.
+
+    A run ends with ``period`` calls in a row that may each be the same as the calls of its place in the cycles before.
+    """
+    values = [_arguments(call) for call in calls]
+    if not any(value is UNKNOWN or has_unrepresentable(value) for value in values):
+        return False
+    agreeing = [_agreeing(values[place::period], times) for place in range(period)]
+    row = 0
+    for index in range(len(values)):
+        row = row + 1 if agreeing[index % period][index // period] else 0
+        if row == period:
             return True
     return False
 
 
-def _compatible_from(calls: list[Step], period: int, last: int) -> int:
-    """Where the longest run that ends with the call ``last`` may begin, at the latest conflict before it."""
-    pattern = _arguments(calls[last])
-    index = last
-    while index >= period:
-        pattern = unify(pattern, _arguments(calls[index - period]))
-        if pattern is CONFLICT:
-            return index - period + 1
-        index -= period
-    return 0
+def _agreeing(values: list[Json], times: int) -> list[bool]:
+    """Whether each value and the ``times`` - 1 before it may all be the same, in time linear in the values.
+
+    Blocks of ``times`` values are folded from both ends; a window is the end of one and the beginning of the next (van
+    Herk 1992; Gil and Werman 1993).
+    """
+    forward: list[Json] = []
+    backward: list[Json] = []
+    for start in range(0, len(values), times):
+        block = values[start : start + times]
+        forward += accumulate(block, _both)
+        backward += reversed(list(accumulate(reversed(block), _both)))
+    windows = zip(backward, forward[times - 1 :], strict=False)
+    return [False] * (times - 1) + [_both(first, last) is not CONFLICT for first, last in windows]
+
+
+def _both(a: Json, b: Json) -> Json:
+    return CONFLICT if a is CONFLICT or b is CONFLICT else unify(a, b)
 
 
 def _arguments(call: Step) -> Json:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, assert_never
 
 from msgspec import Meta
 
-from oloproof.evaluators.base import TrajectoryEvaluator, names_problem, open_reason, step_indexes
+from oloproof.evaluators.base import TrajectoryEvaluator, listed, names_problem, open_reason, step_indexes
 from oloproof.model.case import Case
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment, Word, excluded
@@ -56,9 +56,7 @@ class ToolSequence(
     ] = "exact"
 
     def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
-        reference = evidence.case.expected["tools"]
-        if type(reference) is not list:
-            raise TypeError("expected.tools must be a list of tool names")
+        reference = listed(evidence.case.expected["tools"], "expected.tools")
         names = reading.names
         if names == reference and not reading.truncated:  # no mode fails equal sequences
             return Judgment("pass", None, (), reference, names)
@@ -91,9 +89,7 @@ class NoUndeclaredTool(
     """
 
     def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
-        reference = evidence.case.expected["tools"]
-        if type(reference) is not list:
-            raise TypeError("expected.tools must be a list of tool names")
+        reference = listed(evidence.case.expected["tools"], "expected.tools")
         declared = frozenset(reference)
         if not declared.issuperset(reading.names):
             call = next(call for call in reading.calls if call.tool_name not in declared)
@@ -123,15 +119,18 @@ def _exact(reading: Reading, reference: list[str]) -> _Comparison:
         else:
             fits = _names(block) == Counter(reference[position : position + len(block)])
         if not fits:
-            return "fail", step_indexes(block), _instead_of(reference, position)
+            return "fail", step_indexes(block), _divergence(block, reference, position)
         position += len(block)
     if position < len(reference):
         return _unlike(reading, f"{reference[position]!r} is not called")
     return ("missing" if reading.truncated else "pass"), (), None
 
 
-def _instead_of(reference: list[str], position: int) -> str:
-    return f"{reference[position]!r} comes here" if position < len(reference) else "no call comes here"
+def _divergence(block: list[Step], reference: list[str], position: int) -> str:
+    """What comes at this place and what was called there; of a long turn only that it is one."""
+    expected = repr(reference[position]) if position < len(reference) else "no call"
+    found = repr(block[0].tool_name) if len(block) == 1 else f"{len(block)} calls in one turn"
+    return f"expected {expected}, found {found}"
 
 
 def _in_order(reading: Reading, reference: list[str]) -> _Comparison:

@@ -12,12 +12,10 @@ from oloproof.evaluators.base import (
     OutputEvaluator,
     ReferenceEvaluator,
     excerpt,
-    verdict_from_worker,
     word,
 )
 from oloproof.evaluators.patterns import compile_pattern
 from oloproof.model.case import Case
-from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment
 from oloproof.model.values import Json
 
@@ -65,11 +63,6 @@ class Regex(OutputEvaluator, frozen=True, kw_only=True, dict=True, tag_field="ty
     @property
     def worker_function(self) -> tuple[str, dict[str, Json]] | None:
         return None if self.engine == "re2" else (PYTHON_SEARCH, {"pattern": self.pattern, "path": list(self.path)})
-
-    def judge_attempt(self, evidence: Evidence) -> Judgment:
-        if self.engine == "re2" or evidence.output is UNSET:
-            return OutputEvaluator.judge_attempt(self, evidence)
-        return verdict_from_worker(self, evidence)
 
     def judge_value(self, found: Json, case: Case) -> Judgment:
         if type(found) is not str:

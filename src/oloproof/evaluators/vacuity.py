@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from oloproof.evaluators.base import EvaluatorBase, OutputEvaluator
+from oloproof.model.case import ErrorKind
 from oloproof.model.evidence import Evaluator
 from oloproof.model.judgment import Judgment
 from oloproof.model.reading import Reading
+
+_CRASHES: Final[tuple[ErrorKind, ...]] = ("system_error", "timeout")
+"""Reasons of a failure for which no output was looked at."""
 
 
 class Vacuity:
@@ -24,6 +29,7 @@ class Vacuity:
             for index, evaluator in enumerate(evaluators)
             if isinstance(evaluator, OutputEvaluator) and evaluator.field is not None
         }
+        self._absent: set[int] = set()
         self._uncalled = {tool for named in self._named.values() for tool in named}
         self._cases = 0
 
@@ -34,7 +40,9 @@ class Vacuity:
             self._uncalled.difference_update(reading.names)
         for index in tuple(self._fields):
             judgment = judgments[index]
-            if judgment.verdict == "pass" or (judgment.verdict == "fail" and judgment.reason != "field_absent"):
+            if judgment.reason == "field_absent":
+                self._absent.add(index)
+            elif judgment.verdict == "pass" or (judgment.verdict == "fail" and judgment.reason not in _CRASHES):
                 del self._fields[index]
 
     def warnings(self) -> tuple[str, ...]:
@@ -49,6 +57,7 @@ class Vacuity:
         )
         fields = (
             f"criterion '{evaluator.criterion}' reads the field '{evaluator.field}', which no output has"
-            for evaluator in self._fields.values()
+            for index, evaluator in self._fields.items()
+            if index in self._absent
         )
         return (*tools, *fields)

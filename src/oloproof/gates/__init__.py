@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oloproof.gates.advice import warnings
+from oloproof.gates.advice import policy_warnings, warnings
 from oloproof.gates.exit import blocks, verdict
 from oloproof.gates.outlook import Outlook, outlook
-from oloproof.gates.rules import decide
+from oloproof.gates.rules import approval_digest, decide
 
-__all__ = ["Outlook", "blocks", "decide", "outlook", "verdict", "warnings"]
+__all__ = ["Outlook", "approval_digest", "blocks", "decide", "outlook", "policy_warnings", "verdict", "warnings"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import get_args
 
-from oloproof.model.decision import Decision, Policy, State
+from oloproof.model.decision import Decision, Policy, RateFinding, State
 from oloproof.model.project import METADATA_PREFIX
 from oloproof.model.tally import NONE, UNPLACED, Measured, Quantile, Rate
 
@@ -21,11 +21,14 @@ def warnings(measured: Measured, policy: Policy | None, decisions: Sequence[Deci
     return (*_vacuous(measured), *about_policy)
 
 
+def policy_warnings(policy: Policy) -> tuple[str, ...]:
+    """What a policy allows and its author should know, whatever is measured."""
+    return (*_low_confidence(policy), *_unlisted_states(policy))
+
+
 def _about_policy(measured: Measured, policy: Policy, decisions: Sequence[Decision]) -> Iterator[str]:
     yield from _not_gated(measured, policy)
-    if policy.confidence_level < LOW_CONFIDENCE:
-        yield f"confidence_level {policy.confidence_level:g} is below {LOW_CONFIDENCE:g}: rules settle on weak evidence"
-    yield from _unlisted_states(policy)
+    yield from policy_warnings(policy)
     for decision in decisions:
         yield from _achieved_error(decision, policy)
         if decision.state != "PASS" and not decision.blocking:
@@ -53,6 +56,11 @@ def _not_gated(measured: Measured, policy: Policy) -> Iterator[str]:
         yield f"judged, not gated: {', '.join(ungated)}"
 
 
+def _low_confidence(policy: Policy) -> Iterator[str]:
+    if policy.confidence_level < LOW_CONFIDENCE:
+        yield f"confidence_level {policy.confidence_level} is below {LOW_CONFIDENCE:g}: rules settle on weak evidence"
+
+
 def _unlisted_states(policy: Policy) -> Iterator[str]:
     """States that a rule of the policy can come to and that neither list mentions."""
     reviewed = any(rule.requires_manual_review for rule in policy.rules)
@@ -64,9 +72,10 @@ def _unlisted_states(policy: Policy) -> Iterator[str]:
 
 
 def _achieved_error(decision: Decision, policy: Policy) -> Iterator[str]:
-    nominal = (1 - policy.confidence_level) / 2
-    n = decision.passed + decision.failed + decision.missing
-    for error, called in ((decision.false_pass, "PASS"), (decision.false_fail, "FAIL")):
+    if not isinstance(decision.finding, RateFinding):
+        return
+    nominal, n = (1 - policy.confidence_level) / 2, decision.finding.n
+    for error, called in ((decision.finding.false_pass, "PASS"), (decision.finding.false_fail, "FAIL")):
         if error is not None and error > TOLERATED_EXCESS * nominal:
             yield (
                 f"rule '{decision.rule}' calls a system exactly at its bound {called} in {error:.1%} of suites of {n}"

@@ -1,13 +1,38 @@
-"""What a rule could come to, before anything has run: from the number of cases alone."""
+"""What a rule could come to, before anything has run: from the number of cases alone.
+
+Each sentence is the rule itself, said in whole cases. It holds exactly where the decision does; only that no rule
+passes of which nothing was observed goes without saying.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple, assert_never
+from math import floor
+from typing import Literal, NamedTuple, assert_never
 
-from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, Rule
-from oloproof.stats import quantile
+from oloproof.model.decision import (
+    Equivalence,
+    IntervalThreshold,
+    MaxNewFailures,
+    NonInferiority,
+    ObservedCount,
+    Policy,
+    Rule,
+    Superiority,
+)
+from oloproof.stats import proportion, quantile
 from oloproof.stats.boundaries import boundaries
+from oloproof.stats.rounding import achieved_error
+
+MOST_CASES = 1_000_000
+"""How far the number of cases that a rule needs is looked for."""
+
+Word = Literal["pass", "fail"]
+
+_OPPOSITE: dict[Word, Word] = {"pass": "fail", "fail": "pass"}
+_NEVER = "more than any number of cases can show"
 
 
 class Outlook(NamedTuple):
@@ -18,54 +43,150 @@ class Outlook(NamedTuple):
     text: str
 
 
+class _Way(NamedTuple):
+    """What must be seen for a bound to be kept, or to be broken; or, where n cases cannot show that, what is needed."""
+
+    seen: str
+    needed: str = ""
+
+
 def outlook(rule: Rule, policy: Policy, *, n: int, q: Fraction | None) -> Outlook:
     """What ``n`` applicable cases could settle. ``q`` is the metric's quantile, None where it is a rate."""
-    if n < rule.min_cases:
-        return Outlook(rule.id, n, f"cannot be settled: {n} cases apply, min_cases is {rule.min_cases}")
     match rule:
-        case ObservedCount(max_failures=most):
-            text = f"PASS when at most {most} of {n} cases fail or are missing, FAIL when more fail"
+        case _ if n == 0:
+            text = "cannot be settled: no case applies"
+        case ObservedCount():
+            text = _count(rule, n)
+        case IntervalThreshold() if n < rule.min_cases:
+            text = f"cannot be settled with {_cases(n)}: min_cases is {rule.min_cases}"
         case IntervalThreshold():
-            text = _rate(rule, policy, n) if q is None else _quantile(rule, policy, n, q)
+            text = _rate(rule, policy, n) if q is None else _quantile(rule, policy, n=n, q=q)
+        case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures():
+            text = "depends on the baseline too: on how many of its cases pass here and fail there, and the reverse"
         case _ as never:
             assert_never(never)
     return Outlook(rule.id, n, text)
 
 
+def _count(rule: ObservedCount, n: int) -> str:
+    """Too few cases, or too many missing, hold a PASS back; a FAIL stands on the cases that failed."""
+    most = rule.max_failures
+    if n < rule.min_cases:
+        return f"cannot PASS with {_cases(n)}: min_cases is {rule.min_cases}; FAIL when more than {most} fail"
+    text = f"PASS when at most {most} of {_cases(n)} fail or are missing, FAIL when more fail"
+    allowed = _allowed_missing(rule, n)
+    return text if allowed >= min(n, most) else f"{text}; no PASS when more than {allowed} are missing"
+
+
 def _rate(rule: IntervalThreshold, policy: Policy, n: int) -> str:
-    parts = []
-    for word, bound in (("pass", rule.min), ("fail", rule.max)):
-        if bound is None:
-            continue
-        share = Fraction(bound) if word == "pass" else 1 - Fraction(bound)
-        turn = boundaries(n, share, method=policy.interval_method, level=policy.confidence_level)
-        settled = "no number of cases would PASS" if turn.pass_from is None else _pass_text(word, turn.pass_from, n)
-        broken = "no number would FAIL" if turn.fail_to is None else _fail_text(word, turn.fail_to, n)
-        achieved = f"false PASS {turn.false_pass:.1%}, false FAIL {turn.false_fail:.1%} at the bound"
-        parts.append(f"{settled}, {broken} ({achieved})")
+    """A rate of at most t is a share of failures of at least 1 − t."""
+    sides: list[tuple[Word, Fraction]] = []
+    if rule.min is not None:
+        sides.append(("pass", Fraction(rule.min)))
+    if rule.max is not None:
+        sides.append(("fail", 1 - Fraction(rule.max)))
+    turns = [boundaries(n, share, method=policy.interval_method, level=policy.confidence_level) for _, share in sides]
+    passes, fails, least = [], [], 0
+    for (word, share), turn in zip(sides, turns, strict=True):
+        least += n + 1 if turn.pass_from is None else turn.pass_from
+        passes.append(
+            _Way("", _needed(share, policy, n=n, word=word, to_pass=True))
+            if turn.pass_from is None
+            else _Way(f"from {_counted(turn.pass_from, word)} of {n}")
+        )
+        fails.append(
+            _Way("", _needed(share, policy, n=n, word=_OPPOSITE[word], to_pass=False))
+            if turn.fail_to is None
+            else _Way(f"from {_counted(n - turn.fail_to, _OPPOSITE[word])}")
+        )
+    if len(sides) == 2 and least > n:
+        passes = [_Way("", f"more: no interval of so few lies between {rule.min} and {rule.max}")]
+    elif len(sides) == 1 and least <= n:
+        others = f"at most {n - least}" if n > least else "none"
+        passes = [_Way(f"{passes[0].seen} ({others} {_OPPOSITE[sides[0][0]]}ed or missing)")]
+    error = achieved_error(
+        false_pass=max(turn.false_pass for turn in turns),
+        false_fail=max(turn.false_fail for turn in turns),
+        level=policy.confidence_level,
+    )
+    return f"{_settled(passes, fails, rule, n)}; {error}"
+
+
+def _needed(share: Fraction, policy: Policy, *, n: int, word: Word, to_pass: bool) -> str:
+    """How many cases a bound at ``share`` needs, ``n`` being too few, if all of them say ``word``.
+
+    An interval over cases that all say the same ends at 0 or 1, and gets shorter with every one of them.
+    """
+    if share == (1 if to_pass else 0):
+        return _NEVER
+
+    def suffices(count: int) -> bool:
+        agreeing, opposed = (count, 0) if to_pass else (0, count)
+        low, high = proportion.interval(
+            agreeing, opposed, 0, method=policy.interval_method, level=policy.confidence_level
+        )
+        return low >= float(share) if to_pass else high < float(share)
+
+    return f"{_smallest(suffices, above=n)}, all {word}ing"
+
+
+def _quantile(rule: IntervalThreshold, policy: Policy, *, n: int, q: Fraction) -> str:
+    """The bounds are the r-th and the s-th smallest of n values: at least n − r + 1 are no smaller than the one, and
+    s no larger than the other."""
+    level = policy.confidence_level
+    r, s = quantile.ranks(n, q=q, level=level)
+
+    def low(known: str) -> _Way:
+        needed = f"at least {quantile.needed_for_upper_bound(1 - q, missing=0, level=level):,}, all {known}"
+        return _Way(f"when at least {n - r + 1} of {_cases(n)} are {known}") if r else _Way("", needed)
+
+    def high(known: str) -> _Way:
+        needed = f"at least {quantile.needed_for_upper_bound(q, missing=0, level=level):,}, all {known}"
+        return _Way(f"when at least {s} of {_cases(n)} are {known}") if s <= n else _Way("", needed)
+
+    passes, fails = [], []
+    if rule.min is not None:
+        passes.append(low(f"known to be at least {rule.min}"))
+        fails.append(high(f"known to be below {rule.min}"))
+    if rule.max is not None:
+        passes.append(high(f"known to be at most {rule.max}"))
+        fails.append(low(f"known to be above {rule.max}"))
+    return _settled(passes, fails, rule, n)
+
+
+def _settled(passes: Sequence[_Way], fails: Sequence[_Way], rule: Rule, n: int) -> str:
+    """A PASS keeps every bound, a FAIL breaks one, and neither is given where too many cases are missing."""
+    needed = [way.needed for way in passes if way.needed]
+    broken = [way.seen for way in fails if way.seen]
+    parts = [
+        f"cannot PASS with {_cases(n)}: it needs {' and '.join(needed)}"
+        if needed
+        else f"PASS {' and '.join(way.seen for way in passes)}",
+        f"FAIL {' or '.join(broken)}"
+        if broken
+        else f"cannot FAIL with {_cases(n)}: it needs {' or '.join(way.needed for way in fails)}",
+    ]
+    allowed = _allowed_missing(rule, n)
+    if allowed < n:
+        parts.append(f"neither when more than {allowed} are missing")
     return "; ".join(parts)
 
 
-def _pass_text(word: str, least: int, n: int) -> str:
-    if word == "pass":
-        return f"PASS from {least} passes of {n} (at most {n - least} failed or missing)"
-    return f"PASS with at most {n - least} of {n} failed or missing"
+def _allowed_missing(rule: Rule, n: int) -> int:
+    return n if rule.max_missing is None else floor(Fraction(rule.max_missing) * n)
 
 
-def _fail_text(word: str, most: int, n: int) -> str:
-    return f"FAIL with {most} or fewer that pass or are missing" if word == "pass" else f"FAIL from {n - most} failures"
+def _smallest(suffices: Callable[[int], bool], *, above: int) -> str:
+    """The smallest number of cases above ``above`` that suffices, where every larger one does too."""
+    candidates = range(above + 1, MOST_CASES + 1)
+    found = bisect_left(candidates, True, key=suffices)
+    return f"at least {candidates[found]:,}" if found < len(candidates) else f"more than {MOST_CASES:,}"
 
 
-def _quantile(rule: IntervalThreshold, policy: Policy, n: int, q: Fraction) -> str:
-    r, s = quantile.ranks(n, q=q, level=policy.confidence_level)
-    parts = []
-    if rule.max is not None and s > n:
-        needed = quantile.needed_for_upper_bound(q, missing=0, level=policy.confidence_level)
-        parts.append(f"cannot PASS: an upper bound needs {needed} cases with none missing, and {n} apply")
-    elif rule.max is not None:
-        parts.append(f"PASS when {s} of {n} cases are known to be at most {rule.max}")
-    if rule.min is not None and r == 0:
-        parts.append(f"cannot PASS: {n} cases are too few for a lower bound")
-    elif rule.min is not None:
-        parts.append(f"PASS when all but {r - 1} of {n} cases are known to be at least {rule.min}")
-    return "; ".join(parts)
+def _cases(n: int) -> str:
+    return f"{n} case" if n == 1 else f"{n} cases"
+
+
+def _counted(count: int, word: Word) -> str:
+    plural = "passes" if word == "pass" else "failures"
+    return f"1 {'pass' if word == 'pass' else 'failure'}" if count == 1 else f"{count} {plural}"

@@ -9,68 +9,108 @@ nearest to the decimal in the policy; nothing is rounded before it is compared.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-import msgspec
+from msgspec import to_builtins
+from msgspec.json import encode
 
 from oloproof.errors import Problem, UsageError, did_you_mean
 from oloproof.gates.exit import blocks
+from oloproof.gates.pairs import kind_of, on_pairs
+from oloproof.model.comparison import Comparison
 from oloproof.model.decision import (
     Approval,
+    CountFinding,
     Decision,
+    Equivalence,
+    Finding,
     IntervalThreshold,
+    MaxNewFailures,
+    NoBaseline,
+    NonInferiority,
     ObservedCount,
+    PairRule,
     Policy,
+    QuantileFinding,
+    RateFinding,
     Reason,
     Rule,
     State,
+    Superiority,
 )
-from oloproof.model.tally import Measured, Metric, Quantile, Rate, Tally
+from oloproof.model.tally import Measured, Metric, PairTable, Quantile, Rate, Tally
 from oloproof.stats import proportion, quantile
 from oloproof.stats.boundaries import Boundaries, boundaries
 from oloproof.stats.counts import at_most_failures
 
-Finding = tuple[State, Reason]
+Answer = tuple[State, Reason]
 
-_OVERLAP: Finding = ("INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold")
+_OVERLAP: Answer = ("INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold")
 
 
 def decide(
-    measured: Measured, policy: Policy, approvals: Sequence[Approval] = (), run_digest: str = ""
+    measured: Measured,
+    policy: Policy,
+    approvals: Sequence[Approval] = (),
+    run_digest: str = "",
+    comparison: Comparison | None = None,
 ) -> tuple[Decision, ...]:
-    """One decision a rule, in the policy's order.
+    """One decision a rule, in the policy's order. Rules that compare need a ``comparison`` with a baseline.
 
-    A PASS under ``requires_manual_review`` becomes MANUAL_REVIEW unless one of ``approvals`` names the rule and was
-    given for this ``run_digest`` ("" matches none). Raises UsageError with every rule that cannot be put to this run:
-    its metric was not measured, or is of another kind.
+    A PASS under ``requires_manual_review`` becomes MANUAL_REVIEW unless one of ``approvals`` was given for just this
+    (see :func:`approval_digest`; ``run_digest`` "" matches none). Raises UsageError with every rule that cannot be put
+    to this run: its metric was not measured, or is of another kind.
     """
     metrics = {metric.id: metric for metric in measured.metrics}
     problems = [problem for rule in policy.rules for problem in _problems(rule, metrics)]
     if problems:
         raise UsageError(problems)
-    approved_by = {approval.rule: approval.by for approval in approvals if approval.run_digest == run_digest != ""}
+    tables = {} if comparison is None else {criterion.id: criterion.table for criterion in comparison.criteria}
+    given = {approval.run_digest: approval.by for approval in approvals if run_digest}
     return tuple(
-        _concluded(rule, _decision(rule, metrics[rule.metric], policy), policy=policy, by=approved_by.get(rule.id))
+        _decision(rule, _found(rule, metrics[rule.metric], tables, policy), policy, run_digest, given)
         for rule in policy.rules
     )
 
 
-def _concluded(rule: Rule, decision: Decision, *, policy: Policy, by: str | None) -> Decision:
-    """The decision after a person's word, and whether it blocks."""
-    if decision.state == "PASS" and decision.estimate is None:
+def approval_digest(run_digest: str, rule: Rule, finding: Finding) -> str:
+    """What an approval is bound to: the run's content, the rule as it stands, and what was found. A person's word does
+    not carry over to another run, another bound or another level. "" where the run has no digest."""
+    looked_at = encode((run_digest, rule, to_builtins(finding)))
+    return hashlib.sha256(looked_at).hexdigest() if run_digest else ""
+
+
+def _decision(
+    rule: Rule, found: tuple[Finding, Answer], policy: Policy, run_digest: str, given: Mapping[str, str]
+) -> Decision:
+    """The decision after a person's word (``given``: by digest, who approved), and whether it blocks."""
+    finding, (state, reason) = found
+    by = given.get(approval_digest(run_digest, rule, finding))
+    if state != "FAIL" and reason != "no_baseline" and not finding.observed:
         # Unanimity over nothing is no evidence: `max_failures: 3` must not pass three cases that all crashed.
-        decision = msgspec.structs.replace(decision, state="INSUFFICIENT_EVIDENCE", reason="no_observation")
-    if rule.requires_manual_review and decision.state == "PASS":
+        state, reason = "INSUFFICIENT_EVIDENCE", "no_observation"
+    approved_by = None
+    if rule.requires_manual_review and state == "PASS":
         if by is None:
-            decision = msgspec.structs.replace(decision, state="MANUAL_REVIEW", reason="review_required")
-        else:
-            decision = msgspec.structs.replace(decision, approved_by=by)
-    return msgspec.structs.replace(decision, blocking=blocks(decision.state, policy))
+            state, reason = "MANUAL_REVIEW", "review_required"
+        approved_by = by
+    return Decision(
+        rule=rule.id,
+        metric=rule.metric,
+        state=state,
+        reason=reason,
+        blocking=blocks(state, policy),
+        finding=finding,
+        approved_by=approved_by,
+    )
 
 
-def _decision(rule: Rule, metric: Metric, policy: Policy) -> Decision:
+def _found(rule: Rule, metric: Metric, tables: Mapping[str, PairTable], policy: Policy) -> tuple[Finding, Answer]:
     match rule, metric:
+        case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures(), Rate():
+            return _on_pairs(rule, tables.get(rule.metric), policy)
         case ObservedCount(), Rate():
             return _on_count(rule, metric.tally)
         case IntervalThreshold(), Rate():
@@ -81,110 +121,86 @@ def _decision(rule: Rule, metric: Metric, policy: Policy) -> Decision:
             raise AssertionError(f"rule '{rule.id}' does not fit its metric")
 
 
-def _on_count(rule: ObservedCount, tally: Tally) -> Decision:
+def _on_pairs(rule: PairRule, table: PairTable | None, policy: Policy) -> tuple[Finding, Answer]:
+    if table is None:
+        return NoBaseline(kind=kind_of(rule)), ("INSUFFICIENT_EVIDENCE", "no_baseline")
+    finding, answer = on_pairs(rule, table, level=policy.confidence_level)
+    if answer[1] == "new_failures_exceed_limit":
+        return finding, answer  # what broke is broken, however few pairs there are
+    return finding, _held_back(rule, finding) or answer
+
+
+def _on_count(rule: ObservedCount, tally: Tally) -> tuple[Finding, Answer]:
+    finding = CountFinding(tally=tally, max_failures=rule.max_failures)
     state = at_most_failures(tally.passed, tally.failed, tally.missing, max_failures=rule.max_failures)
-    held_back = _held_back(rule, tally.n, missing=tally.missing)
-    finding: Finding
     if state == "FAIL":
         # The cases that failed did so, however few ran and however many are missing.
-        finding = ("FAIL", "observed_failures_exceed_limit")
-    elif held_back is not None:
-        finding = held_back
-    elif state == "PASS":
-        finding = ("PASS", "observed_failures_within_limit")
-    else:
-        finding = ("INSUFFICIENT_EVIDENCE", "missing_could_hide_failures")
-    return Decision(
-        rule=rule.id,
-        metric=rule.metric,
-        kind="observed_count",
-        state=finding[0],
-        reason=finding[1],
-        blocking=False,
-        threshold=rule.max_failures,
-        passed=tally.passed,
-        failed=tally.failed,
-        missing=tally.missing,
-        estimate=tally.estimate,
-    )
+        return finding, ("FAIL", "observed_failures_exceed_limit")
+    held_back = _held_back(rule, finding)
+    if held_back is not None:
+        return finding, held_back
+    if state == "PASS":
+        return finding, ("PASS", "observed_failures_within_limit")
+    return finding, ("INSUFFICIENT_EVIDENCE", "missing_could_hide_failures")
 
 
-def _on_rate(rule: IntervalThreshold, tally: Tally, policy: Policy) -> Decision:
+def _on_rate(rule: IntervalThreshold, tally: Tally, policy: Policy) -> tuple[Finding, Answer]:
     """``false_pass`` and ``false_fail`` are those of the bound at which they are larger, where both are given."""
-    passed, failed, missing = tally.passed, tally.failed, tally.missing
     method, level = policy.interval_method, policy.confidence_level
-    lower, upper = proportion.interval(passed, failed, missing, method=method, level=level)
-    findings: list[Finding] = []
+    lower, upper = proportion.interval(tally.passed, tally.failed, tally.missing, method=method, level=level)
+    answers: list[Answer] = []
     errors: list[Boundaries] = []
     if tally.n and rule.min is not None:
         turn = boundaries(tally.n, Fraction(rule.min), method=method, level=level)
-        state = _side(turn, passed, missing=missing)
-        findings.append(_at_minimum(state))
+        answers.append(_at_minimum(_side(turn, tally.passed, missing=tally.missing)))
         errors.append(turn)
     if tally.n and rule.max is not None:
         turn = boundaries(tally.n, 1 - Fraction(rule.max), method=method, level=level)
-        state = _side(turn, failed, missing=missing)
-        findings.append(_at_maximum(state))
+        answers.append(_at_maximum(_side(turn, tally.failed, missing=tally.missing)))
         errors.append(turn)
-    state, reason = _held_back(rule, tally.n, missing=missing) or _together(findings)
-    return Decision(
-        rule=rule.id,
-        metric=rule.metric,
-        kind="interval_threshold",
-        state=state,
-        reason=reason,
-        blocking=False,
-        threshold=_number(rule.min),
+    finding = RateFinding(
+        tally=tally,
+        minimum=_number(rule.min),
         maximum=_number(rule.max),
-        passed=passed,
-        failed=failed,
-        missing=missing,
-        estimate=tally.estimate,
         lower=lower,
         upper=upper,
         false_pass=max((turn.false_pass for turn in errors), default=None),
         false_fail=max((turn.false_fail for turn in errors), default=None),
     )
+    return finding, _held_back(rule, finding) or _together(answers)
 
 
-def _on_quantile(rule: IntervalThreshold, metric: Quantile, policy: Policy) -> Decision:
-    distribution = metric.distribution
-    estimate, lower, upper = quantile.interval(
-        distribution.observed_values, distribution.floor_values, q=metric.q, level=policy.confidence_level
+def _on_quantile(rule: IntervalThreshold, metric: Quantile, policy: Policy) -> tuple[Finding, Answer]:
+    cases = metric.distribution
+    _, lower, upper = quantile.interval(
+        cases.observed_values, cases.floor_values, q=metric.q, level=policy.confidence_level
     )
     minimum, maximum = _number(rule.min), _number(rule.max)
-    findings: list[Finding] = []
+    answers: list[Answer] = []
     if minimum is not None:
         good, bad = lower is not None and lower >= minimum, upper is not None and upper < minimum
-        findings.append(_at_minimum("PASS" if good else "FAIL" if bad else "INSUFFICIENT_EVIDENCE"))
+        answers.append(_at_minimum("PASS" if good else "FAIL" if bad else "INSUFFICIENT_EVIDENCE"))
     if maximum is not None:
         good, bad = upper is not None and upper <= maximum, lower is not None and lower > maximum
-        findings.append(_at_maximum("PASS" if good else "FAIL" if bad else "INSUFFICIENT_EVIDENCE"))
-    missing = distribution.missing_count
-    state, reason = _held_back(rule, distribution.n, missing=missing) or _together(findings)
-    return Decision(
-        rule=rule.id,
-        metric=rule.metric,
-        kind="interval_threshold",
-        state=state,
-        reason=reason,
-        blocking=False,
-        threshold=minimum,
+        answers.append(_at_maximum("PASS" if good else "FAIL" if bad else "INSUFFICIENT_EVIDENCE"))
+    finding = QuantileFinding(
+        observed=cases.observed_count,
+        missing=cases.missing_count,
+        minimum=minimum,
         maximum=maximum,
-        missing=missing,
-        estimate=estimate,
         lower=lower,
         upper=upper,
     )
+    return finding, _held_back(rule, finding) or _together(answers)
 
 
-def _held_back(rule: Rule, n: int, *, missing: int) -> Finding | None:
-    """Why a rule may not be settled at all at this n and with so many missing; None when it may."""
-    if n == 0:
+def _held_back(rule: Rule, finding: Finding) -> Answer | None:
+    """Why a rule may not be settled at all on so few cases, or with so many missing; None when it may."""
+    if finding.n == 0:
         return "INSUFFICIENT_EVIDENCE", "no_observation"
-    if n < rule.min_cases:
+    if finding.n < rule.min_cases:
         return "INSUFFICIENT_EVIDENCE", "below_min_cases"
-    if rule.max_missing is not None and Fraction(missing, n) > Fraction(rule.max_missing):
+    if rule.max_missing is not None and Fraction(finding.missing, finding.n) > Fraction(rule.max_missing):
         return "INSUFFICIENT_EVIDENCE", "missing_exceeds_policy"
     return None
 
@@ -198,24 +214,24 @@ def _side(turn: Boundaries, good: int, *, missing: int) -> State:
     return "INSUFFICIENT_EVIDENCE"
 
 
-def _at_minimum(state: State) -> Finding:
+def _at_minimum(state: State) -> Answer:
     reasons: Mapping[State, Reason] = {"PASS": "lower_bound_meets_minimum", "FAIL": "upper_bound_below_minimum"}
     return state, reasons.get(state, "interval_overlaps_threshold")
 
 
-def _at_maximum(state: State) -> Finding:
+def _at_maximum(state: State) -> Answer:
     reasons: Mapping[State, Reason] = {"PASS": "upper_bound_meets_maximum", "FAIL": "lower_bound_above_maximum"}
     return state, reasons.get(state, "interval_overlaps_threshold")
 
 
-def _together(findings: Sequence[Finding]) -> Finding:
-    """The finding on one bound or two: outside either is outside, inside needs all."""
-    for finding in findings:
-        if finding[0] == "FAIL":
-            return finding
-    if any(state != "PASS" for state, _ in findings):
+def _together(answers: Sequence[Answer]) -> Answer:
+    """The answer on one bound or two: outside either is outside, inside needs all."""
+    for answer in answers:
+        if answer[0] == "FAIL":
+            return answer
+    if any(state != "PASS" for state, _ in answers):
         return _OVERLAP
-    return findings[0] if len(findings) == 1 else ("PASS", "interval_within_bounds")
+    return answers[0] if len(answers) == 1 else ("PASS", "interval_within_bounds")
 
 
 def _problems(rule: Rule, metrics: Mapping[str, Metric]) -> Iterator[Problem]:
@@ -223,19 +239,22 @@ def _problems(rule: Rule, metrics: Mapping[str, Metric]) -> Iterator[Problem]:
     metric = metrics.get(rule.metric)
     if metric is None:
         hint = did_you_mean(rule.metric, metrics) or f"the run measured {', '.join(metrics) or 'nothing'}"
-        yield Problem(None, 0, 0, "OLO620", f"rule '{rule.id}' names no metric of the run: '{rule.metric}'", hint)
+        yield Problem("OLO620", f"rule '{rule.id}' names no metric of the run: '{rule.metric}'", hint)
         return
     match rule, metric:
+        case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures(), Quantile():
+            message = f"rule '{rule.id}' compares pass rates, and '{rule.metric}' is a quantile"
+            yield Problem("OLO621", message, "name a criterion")
         case ObservedCount(), Quantile():
             message = f"rule '{rule.id}' counts failures, and '{rule.metric}' is a quantile, which has none"
-            yield Problem(None, 0, 0, "OLO621", message, "give the rule a min or a max instead of max_failures")
+            yield Problem("OLO621", message, "give the rule a min or a max instead of max_failures")
         case IntervalThreshold(min=None, max=None), _:
-            yield Problem(None, 0, 0, "OLO621", f"rule '{rule.id}' has neither min nor max", "give it one of them")
+            yield Problem("OLO621", f"rule '{rule.id}' has neither min nor max", "give it one of them")
         case IntervalThreshold(), Rate():
             for bound in (rule.min, rule.max):
                 if bound is not None and not 0 <= Fraction(bound) <= 1:
                     message = f"rule '{rule.id}' bounds the rate '{rule.metric}' by {bound}"
-                    yield Problem(None, 0, 0, "OLO621", message, "a rate lies between 0 and 1")
+                    yield Problem("OLO621", message, "a rate lies between 0 and 1")
         case _:
             return
 

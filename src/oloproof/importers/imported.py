@@ -12,7 +12,6 @@ from msgspec.json import decode
 from oloproof.model.recording import Recording
 from oloproof.model.values import Json, snapshot
 
-BOM = b"\xef\xbb\xbf"
 _BYTE = re.compile(r" *\(byte (?P<byte>\d+)\)")
 
 
@@ -56,10 +55,11 @@ def read_json(data: bytes) -> Json:
         try:
             return snapshot(json.loads(data))
         except (ValueError, RecursionError):
-            raise _not_json(data, error) from error
+            raise not_json(data, error) from error
 
 
-def _not_json(data: bytes, error: Exception) -> NotJson:
+def not_json(data: bytes, error: Exception) -> NotJson:
+    """What msgspec's ``error`` says of bytes that are no JSON."""
     if not isinstance(error, DecodeError):
         return NotJson("nested too deeply to be read")
     said = str(error)

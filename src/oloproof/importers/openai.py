@@ -16,16 +16,15 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from oloproof.errors import Problem, UsageError
+from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers.chat import LOSSES as CHAT_LOSSES
 from oloproof.importers.chat import Chat, MessageError
-from oloproof.importers.imported import BOM, Import, NotJson, Summary, read_json
+from oloproof.importers.imported import Import, NotJson, Summary, read_json
 from oloproof.model.recording import Recording
-from oloproof.model.values import Json
+from oloproof.model.values import BOM, Json
 
 __all__ = ["LOSSES", "Import", "Summary", "read"]
 
-MOST_PROBLEMS = 50
 STOP = "###STOP###"
 TRANSFER = "transfer_to_"
 
@@ -92,7 +91,7 @@ def _runs(data: bytes, file: str | None) -> Iterator[_Run]:
     elif values and all(_is_message(value) for value in values):
         documents = [(0, values)]
     if not documents:
-        raise UsageError(Problem(file, 0, 0, "OLO323", "the file holds no run", "export the runs and import that file"))
+        raise UsageError(Problem("OLO323", "the file holds no run", "export the runs and import that file", file=file))
     for number, (line, value) in enumerate(documents, 1):
         yield _Run(where=f"run {number}" if len(documents) > 1 else "", line=line, value=value)
 
@@ -107,7 +106,7 @@ def _documents(data: bytes, file: str | None) -> Iterator[tuple[int, Json]]:
             read_json(first)
         except NotJson:
             what = f"the file is neither JSON nor JSON Lines: {error}" if first else "the file is empty"
-            raise UsageError(Problem(file, error.line, error.column, "OLO321", what)) from error
+            raise UsageError(Problem("OLO321", what, file=file, line=error.line, column=error.column)) from error
     else:
         yield 0, whole
         return
@@ -117,7 +116,9 @@ def _documents(data: bytes, file: str | None) -> Iterator[tuple[int, Json]]:
             if line.strip():
                 yield number, read_json(line)
         except NotJson as error:
-            problems.append(Problem(file, number, error.column, "OLO321", f"the line is not JSON: {error}"))
+            problems.append(
+                Problem("OLO321", f"the line is not JSON: {error}", file=file, line=number, column=error.column)
+            )
             if len(problems) == MOST_PROBLEMS:
                 break
     if problems:
@@ -130,7 +131,7 @@ def _is_message(value: Json) -> bool:
 
 def _problem(file: str | None, run: _Run, error: MessageError) -> Problem:
     place = ", ".join(part for part in (run.where, f"message {error.message}" if error.message else "") if part)
-    return Problem(file, run.line, 0, "OLO322", f"{place}: {error}" if place else str(error), error.hint)
+    return Problem("OLO322", f"{place}: {error}" if place else str(error), error.hint, file=file, line=run.line)
 
 
 # --- one run -------------------------------------------------------------------------------------------------------

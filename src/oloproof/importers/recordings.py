@@ -7,16 +7,19 @@ everything that explains a bad one happens after it failed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 from msgspec import MsgspecError, Struct
 from msgspec.json import encode as encode_json
 
-from oloproof.errors import Problem, UsageError
+from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
+from oloproof.importers.duplicates import repeated_key
+from oloproof.model.case import AttemptError
 from oloproof.model.recording import Recording, read
 from oloproof.model.trajectory import contradiction
+from oloproof.model.values import BOM
 
-MOST_PROBLEMS = 50
-BOM = b"\xef\xbb\xbf"
+MOST_TRIALS: Final = 1_000_000
 
 
 class Line(Struct, frozen=True, gc=False):
@@ -50,7 +53,7 @@ def decode(
 
                 problems.append(explained(text, error, file=file, number=number))
         else:
-            if problem := _contradictory(recording, file, number):
+            if problem := _wrong(text, recording, file, number):
                 problems.append(problem)
             elif not problems:
                 yield Line(number, start, len(text)), recording
@@ -65,14 +68,22 @@ def encode(recording: Recording) -> bytes:
     return encode_json(recording) + b"\n"
 
 
-def _contradictory(recording: Recording, file: str | None, number: int) -> Problem | None:
+def _wrong(text: bytes, recording: Recording, file: str | None, number: int) -> Problem | None:
     """What the types cannot say."""
+    if (key := repeated_key(text)) is not None:
+        return Problem("OLO305", f"the key {key!r} is there twice", "keep one of them", file=file, line=number)
     if not recording.case:
         return Problem(
-            file, number, 0, "OLO303", "case: an empty id", "name the case of the dataset that this recorded"
+            "OLO303", "case: an empty id", "name the case of the dataset that this recorded", file=file, line=number
         )
-    if recording.trial < 1:
-        return Problem(file, number, 0, "OLO303", f"trial: {recording.trial}", "trials are numbered 1, 2, 3 …")
+    if not 1 <= recording.trial <= MOST_TRIALS:
+        hint = f"trials are numbered 1, 2, 3 … up to {MOST_TRIALS:,}"
+        return Problem("OLO303", f"trial: {str(recording.trial)[:20]}", hint, file=file, line=number)
+    if isinstance(recording.error, AttemptError) and recording.error.kind == "not_run":
+        hint = "leave the line out: a case of the dataset without a recording is missing"
+        return Problem("OLO303", "error.kind: what did not run cannot be recorded", hint, file=file, line=number)
     if recording.trajectory is not None and (wrong := contradiction(recording.trajectory)):
-        return Problem(file, number, 0, "OLO304", f"the trajectory of {recording.case!r} contradicts itself: {wrong}")
+        return Problem(
+            "OLO304", f"the trajectory of {recording.case!r} contradicts itself: {wrong}", file=file, line=number
+        )
     return None

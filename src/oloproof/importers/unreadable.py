@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import get_args
 
 from msgspec import DecodeError, Struct, ValidationError
 
-from oloproof.errors import Problem
+from oloproof.errors import Problem, did_you_mean
+from oloproof.importers.imported import not_json
 from oloproof.model.case import AttemptError, ErrorKind
 from oloproof.model.recording import Recording
 from oloproof.model.trajectory import (
@@ -24,7 +24,6 @@ from oloproof.model.trajectory import (
 _AT = re.compile(r"(?P<what>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>.*)`", re.DOTALL)
 _ABSENT = re.compile(r"Object missing required field `(?P<key>.*)`")
-_BYTE = re.compile(r"\(byte (?P<byte>\d+)\)")
 
 _KEYS: tuple[tuple[re.Pattern[str], type[Struct]], ...] = (
     (re.compile(r""), Recording),
@@ -38,7 +37,7 @@ _WORDS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"trajectory\.steps\[\d+\]\.kind"), get_args(StepKind)),
     (re.compile(r"trajectory\.checkpoints\[\d+\]\.kind"), get_args(CheckpointKind)),
     (re.compile(r"trajectory\.terminal_status"), get_args(TerminalStatus)),
-    (re.compile(r"error\.kind"), get_args(ErrorKind)),
+    (re.compile(r"error\.kind"), tuple(kind for kind in get_args(ErrorKind) if kind != "not_run")),
 )
 """What may stand where, by the path that msgspec gives (it counts array elements from 0, as we do steps from 1)."""
 
@@ -49,14 +48,11 @@ def explained(text: bytes, error: Exception, *, file: str | None, number: int) -
         case ValidationError():
             return _invalid(str(error), file, number)
         case DecodeError():
-            said = str(error)
-            found = _BYTE.search(said)
-            column = len(text[: int(found["byte"])].decode(errors="replace")) + 1 if found else 0
-            what = "it ends too early" if "truncated" in said else said.removeprefix("JSON is malformed: ")
-            what = _BYTE.sub("", what).strip()
-            return Problem(file, number, column, "OLO301", f"the line is not JSON: {what}", "one JSON object a line")
+            wrong = not_json(text, error)
+            what = f"the line is not JSON: {wrong}"
+            return Problem("OLO301", what, "one JSON object a line", file=file, line=number, column=wrong.column)
         case _:
-            return Problem(file, number, 0, "OLO301", "the line is nested too deeply to be read")
+            return Problem("OLO301", "the line is nested too deeply to be read", file=file, line=number)
 
 
 def _invalid(said: str, file: str | None, number: int) -> Problem:
@@ -67,21 +63,20 @@ def _invalid(said: str, file: str | None, number: int) -> Problem:
     if unknown := _UNKNOWN.fullmatch(what):
         known = next((kind.__struct_fields__ for at, kind in _KEYS if at.fullmatch(path)), ())
         return Problem(
-            file, number, 0, "OLO302", f"unknown key {_shown(unknown['key'])}{within}", _nearest(unknown["key"], known)
+            "OLO302",
+            f"unknown key {_shown(unknown['key'])}{within}",
+            did_you_mean(unknown["key"], known, otherwise="known here"),
+            file=file,
+            line=number,
         )
     if absent := _ABSENT.fullmatch(what):
-        return Problem(file, number, 0, "OLO303", f"the key {absent['key']!r} is missing{within}")
+        return Problem("OLO303", f"the key {absent['key']!r} is missing{within}", file=file, line=number)
     if not path:
         hint = "a line is one object: case, trial, output, error, trajectory"
-        return Problem(file, number, 0, "OLO303", what.replace("`", ""), hint)
+        return Problem("OLO303", what.replace("`", ""), hint, file=file, line=number)
     words = next((words for at, words in _WORDS if at.fullmatch(path)), ())
     hint = f"one of: {', '.join(words)}" if words else ""
-    return Problem(file, number, 0, "OLO303", f"{path}: {what.replace('`', '')}", hint)
-
-
-def _nearest(key: str, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(key, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+    return Problem("OLO303", f"{path}: {what.replace('`', '')}", hint, file=file, line=number)
 
 
 def _shown(key: str) -> str:

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from oloproof.metrics.measurement import MAX_VALUES, Measurement, measure
-from oloproof.metrics.quantities import UNITS, AtLeast, observe
+from oloproof.metrics.alignment import Move, align, parting
+from oloproof.metrics.compare import compare
+from oloproof.metrics.measurement import MAX_VALUES, Measurement
+from oloproof.metrics.quantities import UNITS, observe
 from oloproof.metrics.slices import parse_slice, placer
 
-__all__ = ["MAX_VALUES", "UNITS", "AtLeast", "Measurement", "measure", "observe", "parse_slice", "placer"]
+__all__ = [
+    "MAX_VALUES",
+    "UNITS",
+    "Measurement",
+    "Move",
+    "align",
+    "compare",
+    "observe",
+    "parse_slice",
+    "parting",
+    "placer",
+]

@@ -8,18 +8,22 @@ is distinct, not with the cases, and the counts of shards add.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
-from oloproof.metrics.quantities import UNITS, AtLeast, Observation, observe
+from oloproof.metrics.quantities import UNITS, observe
 from oloproof.metrics.slices import Placer, labels, placer
 from oloproof.model.case import Case
 from oloproof.model.judgment import Judgment, Word
 from oloproof.model.project import QuantileSpec, QuantitySource, SliceSpec
 from oloproof.model.reading import Reading
 from oloproof.model.tally import (
+    MIN_SLICE_SUPPORT,
     OTHERS,
     UNPLACED,
+    Amount,
+    AtLeast,
     Distribution,
     Measured,
     Metric,
@@ -40,7 +44,7 @@ class _Cell:
 
     def __init__(self) -> None:
         self.words: Counter[tuple[Word, ...]] = Counter()
-        self.amounts: Counter[tuple[Observation, ...]] = Counter()
+        self.amounts: Counter[tuple[Amount, ...]] = Counter()
 
     @property
     def support(self) -> int:
@@ -73,6 +77,13 @@ class _Cell:
         }
 
 
+class Counted(NamedTuple):
+    """Where a case was counted: a value a slice, and a quantity a source, each once, in the order of the quantiles."""
+
+    places: tuple[str, ...]
+    amounts: tuple[Amount, ...]
+
+
 class Measurement:
     """Counts cases as they are judged.
 
@@ -84,7 +95,7 @@ class Measurement:
         criteria: Sequence[str],
         quantiles: Sequence[QuantileSpec],
         slices: Sequence[SliceSpec],
-        min_slice_support: int = 5,
+        min_slice_support: int = MIN_SLICE_SUPPORT,
     ) -> None:
         self.criteria = tuple(criteria)
         self.quantiles = tuple(quantiles)
@@ -97,14 +108,19 @@ class Measurement:
         placers: list[Placer] = [placer(spec) for spec in self.slices] or [lambda _case, _reading: ""]
         self._tables: list[tuple[Placer, defaultdict[str, _Cell]]] = [(place, defaultdict(_Cell)) for place in placers]
 
-    def add(self, case: Case, reading: Reading | None, judgments: Sequence[Judgment]) -> None:
-        """Count one case. ``reading`` None: no trajectory was recorded. One judgment a criterion, in their order."""
+    def add(self, case: Case, reading: Reading | None, judgments: Sequence[Judgment]) -> Counted:
+        """Count one case, and say where. ``reading`` None: no trajectory was recorded. One judgment a criterion, in
+        their order."""
         words = tuple([judgment.verdict for judgment in judgments])
         amounts = tuple([observer(reading) for observer in self._observers])
+        places = []
         for place, cells in self._tables:
-            cell = cells[place(case, reading)]
+            value = place(case, reading)
+            places.append(value)
+            cell = cells[value]
             cell.words[words] += 1
             cell.amounts[amounts] += 1
+        return Counted(tuple(places) if self.slices else (), amounts)
 
     def __add__(self, other: Measurement) -> Measurement:
         """The measurement of both lots of cases. Raises ValueError when they were not configured alike."""
@@ -154,18 +170,3 @@ class Measurement:
             for spec in self.quantiles
         )
         return (*rates, *quantiles)
-
-
-def measure(
-    judged: Iterable[tuple[Case, Reading | None, Sequence[Judgment]]],
-    *,
-    criteria: Sequence[str],
-    quantiles: Sequence[QuantileSpec] = (),
-    slices: Sequence[SliceSpec] = (),
-    min_slice_support: int = 5,
-) -> Measured:
-    """The measured run of judged cases; see :class:`Measurement`."""
-    measurement = Measurement(criteria, quantiles, slices, min_slice_support)
-    for case, reading, judgments in judged:
-        measurement.add(case, reading, judgments)
-    return measurement.measured()

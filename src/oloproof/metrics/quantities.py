@@ -7,14 +7,15 @@ tool calls and says nothing of its messages is complete; one that measured three
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Literal, assert_never
-
-from msgspec import Struct
+from math import isfinite
+from typing import Final, Literal, assert_never
 
 from oloproof.model.project import QuantitySource
 from oloproof.model.reading import Reading
+from oloproof.model.tally import Amount, AtLeast
 from oloproof.model.trajectory import Step, StepKind
 
 UNITS: Mapping[QuantitySource, str] = {
@@ -26,22 +27,18 @@ UNITS: Mapping[QuantitySource, str] = {
 }
 
 
-class AtLeast(Struct, frozen=True, gc=False):
-    """A value that the record does not settle; it is known to be ``floor`` or more (0: nothing is known)."""
-
-    floor: float
-
-
-Observation = float | AtLeast
-
-_NOTHING = AtLeast(0)
+_NOTHING: Final = AtLeast(0)
+_LARGEST: Final = sys.float_info.max
+_LARGEST_COUNT: Final = 2**53
+"""Up to here every integer is a double of its own; quantities are stored and compared as doubles."""
 
 
-def observe(source: QuantitySource, reading: Reading | None) -> Observation:
+def observe(source: QuantitySource, reading: Reading | None) -> Amount:
     """The value of ``source`` for a case, in the unit of :data:`UNITS`; ``reading`` None: no trajectory was recorded.
 
     :class:`AtLeast` where there is no trajectory or it is truncated, where no step carries the value, or where a step
-    that should carry it lacks it; its floor is what the recorded steps add up to.
+    that should carry it lacks it; its floor is what the recorded steps add up to. A sum that no double holds is at
+    least the largest one.
     """
     if reading is None:
         return _NOTHING
@@ -71,11 +68,19 @@ def _sum(source: Literal["latency_ms", "tokens", "cost_usd"], steps: Sequence[St
         else:
             carrying.add(step.kind)
             recorded.append(value)
-    return _total(recorded), bool(carrying) and carrying.isdisjoint(lacking)
+    total = _total(recorded)
+    if total is None:
+        return _LARGEST, False
+    return total, bool(carrying) and carrying.isdisjoint(lacking)
 
 
-def _total(values: Sequence[float]) -> float:
-    """The sum of the decimals as they were recorded: three steps at 0.1 cost 0.3, and meet a limit of 0.3."""
+def _total(values: Sequence[float]) -> float | None:
+    """The sum of the decimals as they were recorded: three steps at 0.1 cost 0.3, and meet a limit of 0.3. None where
+    it is larger than any double."""
     if all(isinstance(value, int) for value in values):
-        return sum(values)
-    return float(sum(Decimal(repr(value)) for value in values))
+        counted = int(sum(values))
+        if counted <= _LARGEST_COUNT:
+            return counted
+        return float(counted) if counted <= _LARGEST else None
+    total = float(sum(value if isinstance(value, int) else Decimal(repr(value)) for value in values))
+    return total if isfinite(total) else None

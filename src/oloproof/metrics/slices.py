@@ -10,15 +10,13 @@ import json
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, assert_never
-
-from msgspec import UNSET
+from typing import assert_never
 
 from oloproof.errors import did_you_mean
 from oloproof.model.case import Case
 from oloproof.model.project import METADATA_PREFIX, SliceKind, SliceSpec
 from oloproof.model.reading import Reading
-from oloproof.model.tally import NONE, OTHERS, UNPLACED
+from oloproof.model.tally import NONE, UNPLACED, value_text
 from oloproof.model.trajectory import Step
 from oloproof.model.values import CONFLICT, equal, lookup, unify
 
@@ -27,7 +25,6 @@ Placer = Callable[[Case, Reading | None], str]
 BOUNDED: tuple[SliceKind, ...] = ("trajectory_length", "tool_calls", "handoffs")
 PLAIN: tuple[SliceKind, ...] = ("first_tool", "repeated_action", "route", "terminal_status")
 
-_RESERVED = frozenset({NONE, OTHERS, UNPLACED})
 _ROUTE_ARROW = ">"
 
 
@@ -81,19 +78,6 @@ def placer(spec: SliceSpec) -> Placer:
             assert_never(spec.kind)
 
 
-def value_text(value: Any) -> str:
-    """A JSON value as a slice prints it: strings as they are, numbers that are equal alike, the rest as JSON.
-
-    A string that reads like one of the report's own rows, ``(unplaced)`` for one, is printed in quotes, so that no
-    agent and no dataset can put a case there.
-    """
-    if isinstance(value, str):
-        return json.dumps(value) if value in _RESERVED else value
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-
-
 def _path(text: str) -> tuple[str, ...]:
     path = tuple(text.removeprefix(METADATA_PREFIX).split("."))
     if not all(path):
@@ -123,8 +107,7 @@ def _suggestion(name: str) -> str:
 
 def _by_metadata(path: Sequence[str]) -> Placer:
     def place(case: Case, _reading: Reading | None) -> str:
-        value = lookup(case.metadata, path)
-        return NONE if value is UNSET else value_text(value)
+        return value_text(lookup(case.metadata, path))
 
     return place
 

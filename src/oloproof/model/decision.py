@@ -2,78 +2,117 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from msgspec import Struct
 
 from oloproof.errors import ExitCode
+from oloproof.model.tally import PairTable, Tally
 
 IntervalMethod = Literal["wilson", "exact"]
 State = Literal["PASS", "FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW"]
 Outcome = Literal["ALLOW", "BLOCK", "NOT_GATED"]
 
-Reason = Literal[
-    "observed_failures_exceed_limit",
-    "observed_failures_within_limit",
-    "missing_could_hide_failures",
+CountReason = Literal["observed_failures_exceed_limit", "observed_failures_within_limit", "missing_could_hide_failures"]
+IntervalReason = Literal[
     "lower_bound_meets_minimum",
     "upper_bound_below_minimum",
     "upper_bound_meets_maximum",
     "lower_bound_above_maximum",
     "interval_within_bounds",
     "interval_overlaps_threshold",
-    "no_observation",
-    "below_min_cases",
-    "missing_exceeds_policy",
-    "review_required",
 ]
-REASONS: tuple[str, ...] = get_args(Reason)
+PairReason = Literal[
+    "difference_above_zero",
+    "difference_not_above_zero",
+    "difference_within_margin",
+    "difference_beyond_margin",
+    "difference_overlaps_margin",
+    "new_failures_exceed_limit",
+    "new_failures_within_limit",
+    "missing_could_hide_new_failures",
+    "no_baseline",
+]
+PairKind = Literal["superiority", "non_inferiority", "equivalence", "max_new_failures"]
+Reason = (
+    CountReason
+    | IntervalReason
+    | PairReason
+    | Literal["no_observation", "below_min_cases", "missing_exceeds_policy", "review_required"]
+)
+REASONS: tuple[str, ...] = tuple(reason for kind in get_args(Reason) for reason in get_args(kind))
 
 
-class IntervalThreshold(
-    Struct, frozen=True, kw_only=True, omit_defaults=True, tag="interval_threshold", tag_field="kind"
-):
+class RuleBase(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What every rule says: its name, the metric that it is about, and when its evidence is too thin to settle it."""
+
+    id: str
+    metric: str
+    min_cases: int = 1
+    max_missing: str | None = None
+    requires_manual_review: bool = False
+
+
+class IntervalThreshold(RuleBase, frozen=True, kw_only=True, tag="interval_threshold", tag_field="kind"):
     """The metric's interval must lie on the good side of ``min`` and ``max`` (at least one is given).
 
     For a rate the bounds are shares in [0, 1]; for a quantile they are in the quantity's unit. They are kept as the
     decimals that were written ("0.70"), so that no binary rounding comes between the user and the rule.
     """
 
-    id: str
-    metric: str
     min: str | None = None
     max: str | None = None
-    min_cases: int = 1
-    max_missing: str | None = None
-    requires_manual_review: bool = False
 
 
-class ObservedCount(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="observed_count", tag_field="kind"):
+class ObservedCount(RuleBase, frozen=True, kw_only=True, tag="observed_count", tag_field="kind"):
     """At most ``max_failures`` cases of the suite that ran may fail."""
 
-    id: str
-    metric: str
     max_failures: int
-    min_cases: int = 1
-    max_missing: str | None = None
-    requires_manual_review: bool = False
 
 
-Rule = IntervalThreshold | ObservedCount
+class Superiority(RuleBase, frozen=True, kw_only=True, tag="superiority", tag_field="kind"):
+    """The candidate passes more often than the baseline: the interval of the difference lies above 0."""
+
+
+class NonInferiority(RuleBase, frozen=True, kw_only=True, tag="non_inferiority", tag_field="kind"):
+    """The candidate passes at most ``margin`` (a share, as written) less often than the baseline."""
+
+    margin: str
+
+
+class Equivalence(RuleBase, frozen=True, kw_only=True, tag="equivalence", tag_field="kind"):
+    """The pass rates differ by at most ``margin`` (a share, as written), either way."""
+
+    margin: str
+
+
+class MaxNewFailures(RuleBase, frozen=True, kw_only=True, tag="max_new_failures", tag_field="kind"):
+    """At most ``max_new_failures`` cases that passed in the baseline may fail now. About the suite that ran."""
+
+    max_new_failures: int
+
+
+PairRule = Superiority | NonInferiority | Equivalence | MaxNewFailures
+Rule = IntervalThreshold | ObservedCount | PairRule
 
 
 class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """``release.yaml``. A state in neither ``block_on`` nor ``warn_on`` is warned about."""
+    """``release.yaml``. A state in neither ``block_on`` nor ``warn_on`` is warned about.
+
+    ``accept_changed_cases`` are ids of baseline cases that may be gone or changed, for the rules that compare.
+    """
 
     rules: tuple[Rule, ...]
     confidence_level: float = 0.95
     interval_method: IntervalMethod = "wilson"
     block_on: tuple[State, ...] = ("FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW")
     warn_on: tuple[State, ...] = ()
+    accept_changed_cases: tuple[str, ...] = ()
 
 
 class Approval(Struct, frozen=True, kw_only=True):
-    """A person's word that clears a MANUAL_REVIEW, bound to the digest of the run that they looked at."""
+    """A person's word that clears a MANUAL_REVIEW. ``run_digest`` is of the run that they looked at, of the rule and of
+    what was found."""
 
     rule: str
     by: str
@@ -81,30 +120,119 @@ class Approval(Struct, frozen=True, kw_only=True):
     run_digest: str
 
 
-class Decision(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the evidence says of one rule.
+class CountFinding(Struct, frozen=True, kw_only=True):
+    """What a rule about the number of failures looked at."""
 
-    ``lower`` and ``upper`` are the bounds that decided (None: no bound; both None for an observed count).
-    ``false_pass`` and ``false_fail`` are the rule's achieved error rates at its threshold (of two bounds, where they
-    are larger), None where not defined. ``passed`` and ``failed`` are 0 for a quantile, which has neither.
+    kind: ClassVar[str] = "observed_count"
+
+    tally: Tally
+    max_failures: int
+
+    @property
+    def n(self) -> int:
+        return self.tally.n
+
+    @property
+    def observed(self) -> int:
+        return self.tally.observed
+
+    @property
+    def missing(self) -> int:
+        return self.tally.missing
+
+
+class RateFinding(Struct, frozen=True, kw_only=True):
+    """What a rule about a rate looked at: ``lower`` and ``upper`` are the bounds that decided.
+
+    ``minimum`` and ``maximum`` are None where the rule has none. ``false_pass`` and ``false_fail`` are the rule's
+    achieved error rates at its threshold (of two, where they are larger), None where the criterion applies to no case.
     """
+
+    kind: ClassVar[str] = "interval_threshold"
+
+    tally: Tally
+    minimum: float | None = None
+    maximum: float | None = None
+    lower: float
+    upper: float
+    false_pass: float | None = None
+    false_fail: float | None = None
+
+    @property
+    def n(self) -> int:
+        return self.tally.n
+
+    @property
+    def observed(self) -> int:
+        return self.tally.observed
+
+    @property
+    def missing(self) -> int:
+        return self.tally.missing
+
+
+class QuantileFinding(Struct, frozen=True, kw_only=True):
+    """The same about a quantile, in its unit. ``lower`` and ``upper`` are None where there is no bound."""
+
+    kind: ClassVar[str] = "interval_threshold"
+
+    observed: int
+    missing: int
+    minimum: float | None = None
+    maximum: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+
+    @property
+    def n(self) -> int:
+        return self.observed + self.missing
+
+
+class PairFinding(Struct, frozen=True, kw_only=True):
+    """What a rule about a comparison looked at: ``lower`` and ``upper`` bound the candidate's pass rate minus the
+    baseline's. ``margin`` is None for a superiority; for new failures ``limit`` is how many may be."""
+
+    kind: PairKind
+    table: PairTable
+    lower: float
+    upper: float
+    margin: float | None = None
+    limit: int | None = None
+
+    @property
+    def n(self) -> int:
+        return self.table.n
+
+    @property
+    def observed(self) -> int:
+        return self.table.n - self.table.missing
+
+    @property
+    def missing(self) -> int:
+        return self.table.missing
+
+
+class NoBaseline(Struct, frozen=True, kw_only=True):
+    """There was nothing to compare with: no baseline, or one without the metric."""
+
+    kind: PairKind
+    n: int = 0
+    observed: int = 0
+    missing: int = 0
+
+
+Finding = CountFinding | RateFinding | QuantileFinding | PairFinding | NoBaseline
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """What the evidence (``finding``) says of one rule. ``approved_by`` is who cleared a review, None where nobody."""
 
     rule: str
     metric: str
-    kind: str
     state: State
     reason: Reason
     blocking: bool
-    threshold: float | None = None
-    maximum: float | None = None
-    passed: int = 0
-    failed: int = 0
-    missing: int = 0
-    estimate: float | None = None
-    lower: float | None = None
-    upper: float | None = None
-    false_pass: float | None = None
-    false_fail: float | None = None
+    finding: Finding
     approved_by: str | None = None
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -10,6 +11,7 @@ from msgspec import Struct, field
 from oloproof.model.decision import Policy
 from oloproof.model.evidence import Evaluator
 from oloproof.model.run import IntervalChoice
+from oloproof.model.tally import MIN_SLICE_SUPPORT
 
 SliceKind = Literal[
     "metadata",
@@ -59,6 +61,10 @@ class QuantileSpec(Struct, frozen=True, kw_only=True):
     source: QuantitySource
     quantile: str
 
+    @property
+    def q(self) -> Fraction:
+        return Fraction(self.quantile)
+
 
 class SliceSpec(Struct, frozen=True, kw_only=True):
     """A ``slices:`` entry. ``name`` is what reports print (``trajectory_length``), ``bounds`` its upper bounds.
@@ -70,6 +76,15 @@ class SliceSpec(Struct, frozen=True, kw_only=True):
     name: str
     path: tuple[str, ...] = ()
     bounds: tuple[int, ...] = ()
+
+
+def trajectory_readers(
+    evaluators: Sequence[Evaluator], metrics: Sequence[QuantileSpec], slices: Sequence[SliceSpec]
+) -> Iterator[str]:
+    """The names of what cannot be answered without trajectories."""
+    yield from (evaluator.criterion for evaluator in evaluators if evaluator.reads == "trajectory")
+    yield from (metric.id for metric in metrics)
+    yield from (f"slice {spec.name}" for spec in slices if spec.kind != "metadata")
 
 
 class UserEvaluatorSpec(Struct, frozen=True, kw_only=True):
@@ -92,10 +107,9 @@ class Project(Struct, frozen=True, kw_only=True):
     metrics: tuple[QuantileSpec, ...] = ()
     slices: tuple[SliceSpec, ...] = ()
     interval: IntervalChoice = field(default_factory=IntervalChoice)
-    min_slice_support: int = 5
+    min_slice_support: int = MIN_SLICE_SUPPORT
     policy: Policy | None = None
     policy_none: bool = False
-    policy_file: str | None = None
     expected_cases: int | None = None
     user_evaluators: tuple[UserEvaluatorSpec, ...] = ()
     config_digest: str = ""

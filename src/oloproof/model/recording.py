@@ -89,6 +89,11 @@ def to_attempt(recording: Recording) -> Attempt:
     )
 
 
+def brings_a_case(recording: Recording) -> bool:
+    """Whether a recording says what was asked or expected, as only one that is its own dataset must."""
+    return recording.input is not UNSET or recording.expected is not None or recording.metadata is not None
+
+
 def to_case(recording: Recording) -> Case:
     """The case that a recording stands for where recordings are their own dataset."""
     return Case(

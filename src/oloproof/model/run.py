@@ -6,7 +6,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from oloproof.model.case import Attempt, Case
+from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Approval, Decision, Gate, IntervalMethod, Policy
+from oloproof.model.judgment import Judgment
 from oloproof.model.tally import Measured
 
 RunStatus = Literal["running", "complete", "interrupted", "broken"]
@@ -33,7 +36,8 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     Times are RFC 3339 in UTC. ``partial`` is what narrowed it (``--limit 5``), "" for a full run; ``in_process``
     marks a debugger's run; neither is ever gated. ``own_dataset``: the recordings were their own dataset, and
     ``expected_cases`` is the ``cases: N`` that a gate then needs. ``trials`` is the most attempts that a case had.
-    ``ungated_by_choice``: ``policy: none`` or ``--no-gate``. ``digest`` identifies the judged content, for approvals.
+    ``ungated_by_choice``: ``policy: none`` or ``--no-gate``. ``log_lines`` counts what user code printed outside of any
+    case. ``digest`` identifies the judged content, for approvals.
     """
 
     id: str
@@ -55,6 +59,16 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     expected_cases: int | None = None
     trials: int = 1
     ungated_by_choice: bool = False
+    log_lines: int = 0
+
+
+class CaseRecord(Struct, frozen=True, kw_only=True):
+    """Everything that is known of one attempt of a run; ``judgments`` by criterion, in the run's order."""
+
+    run_id: str
+    case: Case
+    attempt: Attempt
+    judgments: tuple[tuple[str, Judgment], ...]
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -67,3 +81,4 @@ class Report(Struct, frozen=True, kw_only=True):
     gate: Gate
     approvals: tuple[Approval, ...] = ()
     warnings: tuple[str, ...] = ()
+    comparison: Comparison | None = None

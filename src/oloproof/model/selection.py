@@ -5,18 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from oloproof.model.case import Case
 from oloproof.model.project import METADATA_PREFIX
+from oloproof.model.tally import RESERVED, value_text
 from oloproof.model.values import lookup
+
+
+class MetadataValue(Struct, frozen=True):
+    """The cases with this ``value`` at ``path`` in their metadata, written as reports print it (``(none)``: no value
+    there). A text that they put in quotes, to tell it from another value, may also go without."""
+
+    path: tuple[str, ...]
+    value: str
+
+    def __str__(self) -> str:
+        return f"{METADATA_PREFIX}{'.'.join(self.path)}={self.value}"
+
+    def holds(self, case: Case) -> bool:
+        if self.value in RESERVED:
+            return self.of(case) == self.value
+        return self.value in (self.of(case), lookup(case.metadata, self.path))
+
+    def of(self, case: Case) -> str:
+        """The case's own value there."""
+        return value_text(lookup(case.metadata, self.path))
 
 
 class Selection(Struct, frozen=True, kw_only=True):
     """Cases named by id, cases of one metadata value, or the first few. Empty means all of them."""
 
     case_ids: tuple[str, ...] = ()
-    slice: tuple[str, str] | None = None
+    slice: MetadataValue | None = None
     limit: int | None = None
 
     def __bool__(self) -> bool:
@@ -26,20 +47,16 @@ class Selection(Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         parts = [f"--case {case_id}" for case_id in self.case_ids]
         if self.slice is not None:
-            parts.append(f"--slice {self.slice[0]}={self.slice[1]}")
+            parts.append(f"--slice {self.slice}")
         if self.limit is not None:
             parts.append(f"--limit {self.limit}")
         return " ".join(parts)
 
     def of(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """The selected cases, in the dataset's order. ``slice`` names a ``metadata.<path>`` and its value as text."""
+        """The selected cases, in the dataset's order."""
         return islice((case for case in cases if self._holds(case)), self.limit)
 
     def _holds(self, case: Case) -> bool:
         if self.case_ids and case.id not in self.case_ids:
             return False
-        if self.slice is None:
-            return True
-        name, wanted = self.slice
-        value = lookup(case.metadata, name.removeprefix(METADATA_PREFIX).split("."))
-        return value is not UNSET and (value if isinstance(value, str) else str(value).lower()) == wanted
+        return self.slice is None or self.slice.holds(case)

@@ -5,11 +5,15 @@ Tallies and distributions add, so slices, shards and retries merge for free.
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from fractions import Fraction
 from itertools import chain, repeat
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
+
+from oloproof.model.values import Json
 
 
 class Tally(Struct, frozen=True, gc=False):
@@ -42,6 +46,66 @@ class Tally(Struct, frozen=True, gc=False):
             self.missing + other.missing,
             self.excluded + other.excluded,
         )
+
+
+class PairTable(Struct, frozen=True, gc=False):
+    """How many pairs had which verdicts; where one is missing, the name says the other.
+
+    ``fixed`` fails in the baseline and passes in the candidate, ``broken`` the reverse. ``now_pass`` passes in the
+    candidate with the baseline's verdict missing, ``was_pass`` the reverse, and so on. ``excluded`` pairs are in no
+    denominator.
+    """
+
+    both_pass: int = 0
+    fixed: int = 0
+    broken: int = 0
+    both_fail: int = 0
+    now_pass: int = 0
+    now_fail: int = 0
+    was_pass: int = 0
+    was_fail: int = 0
+    both_missing: int = 0
+    excluded: int = 0
+
+    @property
+    def missing(self) -> int:
+        """Pairs of which one verdict or both are missing."""
+        return self.now_pass + self.now_fail + self.was_pass + self.was_fail + self.both_missing
+
+    @property
+    def n(self) -> int:
+        """All pairs but the excluded ones."""
+        return self.both_pass + self.fixed + self.broken + self.both_fail + self.missing
+
+    @property
+    def difference(self) -> float | None:
+        """The candidate's pass rate minus the baseline's over the pairs with both verdicts; None without any."""
+        known = self.n - self.missing
+        return (self.fixed - self.broken) / known if known else None
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """The nine counts in their order, without the excluded pairs."""
+        return (
+            self.both_pass,
+            self.fixed,
+            self.broken,
+            self.both_fail,
+            self.now_pass,
+            self.now_fail,
+            self.was_pass,
+            self.was_fail,
+            self.both_missing,
+        )
+
+
+class AtLeast(Struct, frozen=True, gc=False):
+    """A quantity that the record does not settle; it is known to be ``floor`` or more (0: nothing is known)."""
+
+    floor: float
+
+
+Amount = float | AtLeast
 
 
 class Distribution(Struct, frozen=True, gc=False):
@@ -119,9 +183,41 @@ class Quantile(Struct, frozen=True, tag="quantile", tag_field="kind"):
 
 Metric = Rate | Quantile
 
+MIN_SLICE_SUPPORT = 5
+"""Below this many cases a slice shows counts and no interval, where the project does not say otherwise."""
+
 UNPLACED = "(unplaced)"
 NONE = "(none)"
 OTHERS = "(others)"
+RESERVED = frozenset({NONE, OTHERS, UNPLACED})
+_SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+
+
+def value_text(value: Json | UnsetType) -> str:
+    """A JSON value as the value of a slice: strings as they are, numbers that are equal alike, the rest as JSON.
+
+    UNSET is ``(none)``. A string that reads like one of the report's own rows, or like another JSON value (``1``,
+    ``true``), is in quotes, so that no agent and no dataset can put a case there.
+    """
+    if isinstance(value, str):
+        return json.dumps(value) if value in RESERVED or _reads_like_json(value) else value
+    if value is UNSET:
+        return NONE
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _reads_like_json(text: str) -> bool:
+    if text[:1] not in ('"', "[", "{"):
+        return _SCALAR.fullmatch(text) is not None
+    try:
+        json.loads(text)
+    except RecursionError:
+        return True
+    except ValueError:
+        return False
+    return True
 
 
 class SliceGroup(Struct, frozen=True):
@@ -133,10 +229,27 @@ class SliceGroup(Struct, frozen=True):
     metrics: tuple[Metric, ...]
 
 
+class ErrorGroup(Struct, frozen=True, kw_only=True):
+    """Attempts that went wrong alike.
+
+    ``kind`` is ``system_error``, ``timeout`` or ``evaluator_error``; ``message`` is the first line of what was said,
+    None for all further messages of the kind, of which only the attempts are counted. ``first`` names the first case,
+    ``trial`` its attempt.
+    """
+
+    kind: str
+    message: str | None
+    cases: int
+    first: str
+    trial: int = 1
+
+
 class Measured(Struct, frozen=True):
-    """Everything that was counted in a run: ``metrics`` over all cases, ``slices`` over groups of them."""
+    """Everything that was counted in a run: ``metrics`` over all cases, ``slices`` over groups of them, and what went
+    wrong."""
 
     cases: int
     metrics: tuple[Metric, ...]
     slices: tuple[SliceGroup, ...] = ()
-    min_slice_support: int = 5
+    min_slice_support: int = MIN_SLICE_SUPPORT
+    errors: tuple[ErrorGroup, ...] = ()

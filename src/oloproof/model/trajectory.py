@@ -7,6 +7,7 @@ when built, because most are decoded by the thousand; :func:`contradiction` says
 from __future__ import annotations
 
 from math import inf
+from sys import float_info
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -139,8 +140,12 @@ def inside_no_call(step: Step, kind: StepKind) -> str:
 
 def _impossible_quantity(step: Step) -> str | None:
     for name, value in (("latency_ms", step.latency_ms), ("tokens", step.tokens), ("cost_usd", step.cost_usd)):
-        if value is not None and not 0 <= value < inf:
+        if value is None:
+            continue
+        if not 0 <= value < inf:
             return f"{name} is {value}, not a finite number from 0 up"
+        if name != "tokens" and value > float_info.max:  # an int, in a field of floats
+            return f"{name} is larger than any double"
     return None
 
 

@@ -1,7 +1,9 @@
 """JSON values: how anything becomes one, when two are equal, and what an unknown one may still be.
 
 Everything that a judgment reads is a JSON value: None, bool, int, float, str, list and dict with text keys. What JSON
-cannot carry is kept as a *tag*, ``{"$unrepresentable": "float nan"}``, which equals nothing, itself included.
+cannot carry is kept as a *tag*, ``{"$unrepresentable": "float nan"}``, which equals nothing, itself included. An object
+some of whose keys it cannot carry keeps the others, and under the tag's key those it lost, each with its value:
+``{"answer": "yes", "$unrepresentable": [["int 7", "no"]]}``. It equals nothing either.
 
 Where a record does not say what a value was (arguments not recorded, a tag), every JSON value is possible. Such values
 are linear patterns: each unknown part stands for itself alone. So values that pairwise allow a common reading have one
@@ -20,6 +22,9 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 
 Json = Any
+
+BOM: Final = b"\xef\xbb\xbf"
+"""The byte order mark that some editors put before a text; it belongs to no value."""
 
 TAG: Final = "$unrepresentable"
 MAX_DEPTH: Final = 100
@@ -45,24 +50,29 @@ def snapshot(value: object) -> Json:
 
     Tuples become arrays; dataclasses, msgspec Structs and objects with ``model_dump()`` become objects; members of an
     Enum become their values. Tagged are: NaN and infinities, integers of more than 4,096 bits, text with lone
-    surrogates, objects with a key that is no text, values nested deeper than 100 levels or inside themselves, whatever
+    surrogates, keys of objects that are no text, values nested deeper than 100 levels or inside themselves, whatever
     comes after two million parts, and any other type. Tags pass unchanged, so a snapshot of a snapshot equals it.
     """
     return _Copier().copy(value)
 
 
 def is_unrepresentable(value: Json) -> bool:
-    """``value`` is a tag that stands for what JSON could not carry."""
+    """``value`` is a tag: of what it stands for, JSON could carry nothing."""
     return type(value) is dict and len(value) == 1 and TAG in value
 
 
+def is_incomplete(value: Json) -> bool:
+    """``value`` is a tag, or an object that lost a key. As a pattern it may be anything."""
+    return type(value) is dict and TAG in value
+
+
 def has_unrepresentable(value: Json) -> bool:
-    """``value`` is a tag or holds one at any depth."""
+    """``value`` is incomplete, or holds an incomplete value at any depth."""
     pending = [value]
     while pending:
         part = pending.pop()
         if type(part) is dict:
-            if is_unrepresentable(part):
+            if TAG in part:
                 return True
             pending.extend(part.values())
         elif type(part) is list:
@@ -80,7 +90,7 @@ def equal(a: Json, b: Json) -> bool:
         x, y = pending.pop()
         kind, other = type(x), type(y)
         if kind is dict:
-            if other is not dict or len(x) != len(y) or is_unrepresentable(x):
+            if other is not dict or len(x) != len(y) or TAG in x:
                 return False
             for key, part in x.items():
                 if key not in y:
@@ -101,8 +111,8 @@ def equal(a: Json, b: Json) -> bool:
 def unify(a: Json, b: Json) -> Json:
     """The pattern of the values that both ``a`` and ``b`` may be, or :data:`CONFLICT` where there are none.
 
-    Tags at any depth and :data:`UNKNOWN` may be anything. A nesting that is deeper than a snapshot can be counts as
-    unknown.
+    Tags at any depth, objects that lost a key, and :data:`UNKNOWN` may be anything. A nesting that is deeper than a
+    snapshot can be counts as unknown.
     """
     return _unify(a, b, MAX_DEPTH)
 
@@ -123,9 +133,9 @@ _PLAIN = frozenset({str, bool, type(None)})
 
 
 def _unify(a: Json, b: Json, levels: int) -> Json:
-    if a is UNKNOWN or is_unrepresentable(a):
+    if a is UNKNOWN or is_incomplete(a):
         return b
-    if b is UNKNOWN or is_unrepresentable(b):
+    if b is UNKNOWN or is_incomplete(b):
         return a
     if type(a) is dict and type(b) is dict:
         if a.keys() != b.keys():
@@ -197,13 +207,17 @@ class _Copier:
             dump = None if isinstance(value, type) else getattr(value, "model_dump", None)
             return self.copy(dump()) if callable(dump) else _tagged(value)
         self.left -= len(members)
-        copied = {}
+        copied: dict[str, Json] = {}
+        lost: list[Json] = []
         for key, part in members.items():
             if isinstance(key, Enum):
                 key = key.value
-            if not isinstance(key, str) or not _is_text(key):
-                return _tagged(value)
-            copied[str.__str__(key)] = self.copy(part)
+            if isinstance(key, str) and _is_text(key):
+                copied[str.__str__(key)] = self.copy(part)
+            else:
+                lost.append([_tagged(key)[TAG], self.copy(part)])
+        if lost:
+            copied[TAG] = lost
         return copied
 
 

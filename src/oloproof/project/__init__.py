@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from oloproof.project.config import load
 from oloproof.project.dataset import Cases, check_cases, read_cases
-from oloproof.project.policy import load_policy, policy_warnings
 from oloproof.project.schema import json_schema
 
-__all__ = ["Cases", "check_cases", "json_schema", "load", "load_policy", "policy_warnings", "read_cases"]
+__all__ = ["Cases", "check_cases", "json_schema", "load", "read_cases"]

@@ -19,13 +19,15 @@ from oloproof.model.project import (
     Project,
     RecordedSystem,
     SystemSpec,
+    trajectory_readers,
 )
 from oloproof.model.run import IntervalChoice
+from oloproof.model.tally import MIN_SLICE_SUPPORT
 from oloproof.project import codes, shape
 from oloproof.project.codes import CONFIG
 from oloproof.project.measures import Measures, read_measures
-from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, told
-from oloproof.project.policy import Measurable, policy_of, policy_warnings, read_policy
+from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe
+from oloproof.project.policy import Measurable, policy_of, read_policy
 from oloproof.project.problems import Problems, read_bytes, refuse, shown
 from oloproof.project.spec import ConfigFile, IntervalSection, SystemSection
 from oloproof.project.yaml_nodes import parse_yaml
@@ -40,7 +42,6 @@ class _Gate(Struct, frozen=True):
 
     policy: Policy | None = None
     said_none: bool = False
-    file: str | None = None
 
 
 def load(config: Path, *, recorded: Sequence[str] = ()) -> Project:
@@ -81,14 +82,13 @@ def load(config: Path, *, recorded: Sequence[str] = ()) -> Project:
         metrics=tuple(measures.metrics),
         slices=tuple(measures.slices),
         interval=IntervalChoice(method=interval.method, level=interval.level),
-        min_slice_support=values.get("min_slice_support", 5),
+        min_slice_support=values.get("min_slice_support", MIN_SLICE_SUPPORT),
         policy=gate.policy,
         policy_none=gate.said_none,
-        policy_file=gate.file,
         expected_cases=values.get("cases"),
         user_evaluators=tuple(measures.users),
         config_digest=_digest(values, section, measures),
-        warnings=(*_idle_keys(section, written), *(policy_warnings(gate.policy) if gate.policy else ())),
+        warnings=_idle_keys(section, written),
     )
 
 
@@ -141,7 +141,7 @@ def _check_named(recorded: Sequence[str], problems: Problems) -> None:
     for name in recorded:
         if not os.path.isfile(name):
             what = "is a directory" if os.path.isdir(name) else "does not exist"
-            problems.found.append(Problem(name, 0, 0, codes.MISSING_FILE, f"the file of recordings {what}"))
+            problems.found.append(Problem(codes.MISSING_FILE, f"the file of recordings {what}", file=name))
 
 
 def _check_dataset(
@@ -179,11 +179,9 @@ def _check_records(section: SystemSection | None, written: Fields, measures: Mea
     system = written.entry("system")
     assert system is not None
     assert isinstance(system.value, Fields)
-    readers = [evaluator.criterion for evaluator in measures.evaluators if evaluator.reads == "trajectory"]
-    readers += [metric.id for metric in measures.metrics]
-    readers += [f"slice {spec.name}" for spec in measures.slices if spec.kind != "metadata"]
-    if readers:
-        message = f"{readers[0]} reads trajectories, and records declares none"
+    reader = next(trajectory_readers(measures.evaluators, measures.metrics, measures.slices), None)
+    if reader is not None:
+        message = f"{reader} reads trajectories, and records declares none"
         hint = "record them and write records: [agent_trajectory/v1]"
         problems.at(system.value.place("records"), codes.NO_RECORD, message, hint=hint)
 
@@ -207,12 +205,12 @@ def _gate(
         path = directory / DEFAULT_POLICY
         if not os.path.exists(path):
             return _Gate()
-        return _Gate(policy=read_policy(path, policy_problems, measurable), file=str(path))
+        return _Gate(policy=read_policy(path, policy_problems, measurable))
     node = entry.value
     if isinstance(node, Fields):
         return _Gate(policy=policy_of(node, problems, measurable))
     if not isinstance(node, Scalar) or not isinstance(node.value, str) or not node.value:
-        message = f"policy must be a file, a mapping or {NO_POLICY}, found {told(node)}"
+        message = f"policy must be a file, a mapping or {NO_POLICY}, found {describe(node)}"
         problems.at(node, CONFIG.wrong_type, message, hint=f"to gate nothing: policy: {NO_POLICY}")
         return _Gate()
     if node.value == NO_POLICY:
@@ -224,7 +222,7 @@ def _gate(
         hint = f"to gate nothing: policy: {NO_POLICY}"
         problems.at(node, codes.MISSING_FILE, f"the policy {shown(node.value)} {what}", hint=hint)
         return _Gate()
-    return _Gate(policy=read_policy(path, policy_problems, measurable), file=str(path))
+    return _Gate(policy=read_policy(path, policy_problems, measurable))
 
 
 def _digest(values: Mapping[str, Any], section: SystemSection, measures: Measures) -> str:
@@ -241,6 +239,6 @@ def _digest(values: Mapping[str, Any], section: SystemSection, measures: Measure
         "metrics": measures.metrics,
         "slices": measures.slices,
         "interval": values.get("interval", IntervalSection()),
-        "min_slice_support": values.get("min_slice_support", 5),
+        "min_slice_support": values.get("min_slice_support", MIN_SLICE_SUPPORT),
     }
     return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()

@@ -6,10 +6,8 @@ could hold a duplicate key, is read again by the slow reader, which knows where 
 
 from __future__ import annotations
 
-import gc
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -18,7 +16,9 @@ from msgspec import UNSET, Struct
 
 from oloproof.errors import Problem, UsageError
 from oloproof.model.case import Case
+from oloproof.model.collector import collector_paused
 from oloproof.model.project import CallableSystem, Project
+from oloproof.model.values import BOM
 from oloproof.project import codes, shape
 from oloproof.project.codes import DATASET
 from oloproof.project.json_nodes import parse_json
@@ -32,7 +32,6 @@ from oloproof.project.yaml_nodes import decode, parse_yaml
 STREAMED = (".jsonl", ".ndjson")
 SUFFIXES = (*STREAMED, ".json", ".yaml", ".yml", ".csv")
 
-_BOM = b"\xef\xbb\xbf"
 _ROW = "a row"
 _BLOCK = 512
 _ONE_A_LINE = "a row is one JSON object; in a JSONL file it stands on one line"
@@ -94,11 +93,11 @@ def read_cases(project: Project) -> Cases:
     path = Path(project.dataset)
     problems = Problems(str(path), codes=DATASET)
     digest = hashlib.sha256()
-    review = Review(problems, evaluators=project.evaluators)
+    review = Review(problems, project, whole=True)
     streamed = path.suffix.lower() in STREAMED and isinstance(project.system.kind, CallableSystem)
     held: list[Case] | None = None if streamed else []
     lines: dict[str, int] = {}
-    with _collector_paused():
+    with collector_paused():
         for case in _read(path, problems, digest):
             if case.id in lines:
                 message = f"two cases have the id {shown(case.id)}, the first on line {lines[case.id]}"
@@ -109,13 +108,11 @@ def read_cases(project: Project) -> Cases:
                 held.append(case)
     if not lines and not problems.found:
         problems.on(0, 0, codes.NO_CASES, "the dataset has no cases")
-    warnings = review.conclude()
-    problems.raise_any()
     return Cases(
         path=path,
         count=len(lines),
+        warnings=review.conclude(),
         digest=digest.hexdigest(),
-        warnings=warnings,
         held=None if held is None else tuple(held),
     )
 
@@ -126,24 +123,10 @@ def check_cases(cases: Sequence[Case], project: Project, *, file: str) -> tuple[
     Raises a UsageError that names ``file`` and the cases' lines.
     """
     problems = Problems(file, codes=DATASET)
-    review = Review(problems, evaluators=project.evaluators)
+    review = Review(problems, project, whole=False)
     for case in cases:
         review.see(case)
-    warnings = review.conclude()
-    problems.raise_any()
-    return warnings
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Decoded rows hold no cycles, and looking for some among ever more of them would double the time of reading."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+    return review.conclude()
 
 
 def _read(path: Path, problems: Problems, digest: hashlib._Hash) -> Iterator[Case]:
@@ -151,8 +134,11 @@ def _read(path: Path, problems: Problems, digest: hashlib._Hash) -> Iterator[Cas
     if suffix not in SUFFIXES:
         hint = "decompress it first" if suffix == ".gz" else f"the formats are {', '.join(SUFFIXES)}"
         raise UsageError(
-            Problem(str(path), 0, 0, DATASET.unreadable, f"no dataset format has the suffix {shown(suffix)}", hint)
+            Problem(DATASET.unreadable, f"no dataset format has the suffix {shown(suffix)}", hint, file=str(path))
         )
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        message, hint = "the dataset is no regular file", "copy what it holds into one"
+        raise UsageError(Problem(DATASET.unreadable, message, hint, file=str(path)))
     if suffix in STREAMED:
         yield from _cases_of(_jsonl_rows(path, problems, digest), problems)
         return
@@ -176,7 +162,7 @@ def _jsonl_rows(path: Path, problems: Problems, digest: hashlib._Hash) -> Iterat
                     if line.startswith((b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff")):
                         decode(line, problems)
                         return
-                    line = line.removeprefix(_BOM)
+                    line = line.removeprefix(BOM)
                 if not line.isspace() and line:
                     yield _Located(line, number, 1)
     except FileNotFoundError:
@@ -188,7 +174,7 @@ def _jsonl_rows(path: Path, problems: Problems, digest: hashlib._Hash) -> Iterat
 
 
 def _json_cases(data: bytes, problems: Problems) -> Iterator[Case]:
-    data = data.removeprefix(_BOM)
+    data = data.removeprefix(BOM)
     try:
         rows = _decode_rows(data)
     except (msgspec.DecodeError, RecursionError):

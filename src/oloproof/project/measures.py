@@ -13,10 +13,10 @@ from oloproof.metrics.slices import parse_slice
 from oloproof.model.evidence import Evaluator
 from oloproof.model.project import QuantileSpec, SliceSpec, UserEvaluatorSpec
 from oloproof.project import codes, shape
-from oloproof.project.nodes import Fields, Node, Scalar, told
+from oloproof.project.nodes import Fields, Items, Node, Scalar, describe
 from oloproof.project.policy import Measurable, MetricKind, decimal_text
 from oloproof.project.problems import Problems, shown
-from oloproof.project.spec import QuantileEntry, UserEvaluatorEntry
+from oloproof.project.spec import ConfigFile, QuantileEntry, UserEvaluatorEntry
 
 METRIC_TYPES = ("quantile",)
 
@@ -58,6 +58,7 @@ def read_measures(written: Fields, problems: Problems) -> Measures:
         "metrics": _metric,
         "slices": _slice,
     }
+    measures.complete = _all_names_known(written)
     before = len(problems.found)
     for key, read in readers.items():
         entry = written.entry(key)
@@ -69,6 +70,17 @@ def read_measures(written: Fields, problems: Problems) -> Measures:
         hint = "add an evaluator or a metric"
         problems.at(entry.value, problems.codes.bad_value, "nothing is measured", hint=hint)
     return measures
+
+
+def _all_names_known(written: Fields) -> bool:
+    """Whether the lists that name what is measured are there to be read. A key that means nothing may have been meant
+    for one of them."""
+    lists = [entry.value for entry in written.entries if entry.key in ("evaluators", "metrics")]
+    return (
+        written.entry("evaluators") is not None
+        and all(isinstance(node, Items) for node in lists)
+        and all(entry.key in ConfigFile.__struct_fields__ for entry in written.entries)
+    )
 
 
 def _evaluator(node: Node, measures: Measures, problems: Problems) -> None:
@@ -133,7 +145,7 @@ def _type(written: Fields, problems: Problems, *, what: str) -> str | None:
     if entry is None:
         problems.at(written, problems.codes.missing_key, f"{what} needs the key 'type'")
     elif named is None:
-        problems.at(entry.value, problems.codes.wrong_type, f"type must be a string, found {told(entry.value)}")
+        problems.at(entry.value, problems.codes.wrong_type, f"type must be a string, found {describe(entry.value)}")
     return named
 
 
@@ -165,7 +177,7 @@ def _quantile(node: Node, measures: Measures, problems: Problems) -> bool:
 def _slice(node: Node, measures: Measures, problems: Problems) -> None:
     if not isinstance(node, Scalar) or not isinstance(node.value, str):
         hint = 'a slice with bounds is written in quotes: "trajectory_length:4,8"'
-        problems.at(node, problems.codes.wrong_type, f"a slice must be a string, found {told(node)}", hint=hint)
+        problems.at(node, problems.codes.wrong_type, f"a slice must be a string, found {describe(node)}", hint=hint)
         return
     try:
         spec = parse_slice(node.value)

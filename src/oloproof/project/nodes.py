@@ -73,7 +73,7 @@ def plain(node: Node, problems: Problems) -> Any:
                 problems.at(
                     node,
                     problems.codes.bad_value,
-                    f"{short(node.text)} is not a finite number",
+                    f"{excerpt(node.text)} is not a finite number",
                     hint="JSON has no such value",
                 )
             return node.value
@@ -83,7 +83,7 @@ def plain(node: Node, problems: Problems) -> Any:
             return {entry.key: plain(entry.value, problems) for entry in node.entries}
 
 
-def told(node: Node) -> str:
+def describe(node: Node) -> str:
     """A node as an error message calls it: ``the string '2'``, ``the number 1.0``, ``a list``."""
     match node:
         case Items():
@@ -95,13 +95,13 @@ def told(node: Node) -> str:
         case Scalar(value=bool()):
             return node.text
         case Scalar(value=int()):
-            return f"the integer {short(node.text)}"
+            return f"the integer {excerpt(node.text)}"
         case Scalar(value=float()):
-            return f"the number {short(node.text)}"
+            return f"the number {excerpt(node.text)}"
         case _:
             return f"the string {shown(node.text)}"
 
 
-def short(text: str) -> str:
+def excerpt(text: str) -> str:
     """The beginning of a long number."""
     return text if len(text) <= 40 else f"{text[:37]}…"

@@ -2,35 +2,55 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
 from oloproof.errors import UsageError, did_you_mean
-from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, Rule
+from oloproof.model.decision import (
+    Equivalence,
+    IntervalThreshold,
+    MaxNewFailures,
+    NonInferiority,
+    ObservedCount,
+    Policy,
+    Rule,
+    Superiority,
+)
 from oloproof.project import codes, shape
-from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, told
+from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe
 from oloproof.project.problems import Problems, read_bytes, shown
 from oloproof.project.spec import (
     BlockingState,
+    EquivalenceEntry,
     IntervalThresholdEntry,
+    MaxNewFailuresEntry,
+    NonInferiorityEntry,
     ObservedCountEntry,
     PolicyFile,
     PolicySection,
+    SuperiorityEntry,
 )
 from oloproof.project.yaml_nodes import parse_yaml
 
 MetricKind = Literal["rate", "quantile"]
 
-LOW_CONFIDENCE = 0.9
-RULE_KINDS: Mapping[str, type[Struct]] = {
-    "interval_threshold": IntervalThresholdEntry,
-    "observed_count": ObservedCountEntry,
+RULE_KINDS: Mapping[str, tuple[type[Struct], type[Rule]]] = {
+    "interval_threshold": (IntervalThresholdEntry, IntervalThreshold),
+    "observed_count": (ObservedCountEntry, ObservedCount),
+    "superiority": (SuperiorityEntry, Superiority),
+    "non_inferiority": (NonInferiorityEntry, NonInferiority),
+    "equivalence": (EquivalenceEntry, Equivalence),
+    "max_new_failures": (MaxNewFailuresEntry, MaxNewFailures),
 }
+"""What each kind of rule is written as, and what it becomes."""
+
 _MAX_EXPONENT = 300
+_MAX_DIGITS = 30
+"""Significant digits of a bound: some more than any double has, and few enough to count with."""
 
 
 class Measurable(Struct, frozen=True):
@@ -40,21 +60,8 @@ class Measurable(Struct, frozen=True):
     complete: bool = True
 
 
-def load_policy(path: Path, *, metrics: Mapping[str, MetricKind]) -> Policy:
-    """The policy in a file, its rules checked against ``metrics`` (name to kind).
-
-    Raises a UsageError with every problem of the file. What is legal and still worth saying is in
-    :func:`policy_warnings`.
-    """
-    problems = Problems(str(path))
-    policy = read_policy(path, problems, Measurable(metrics))
-    problems.raise_any()
-    assert policy is not None
-    return policy
-
-
 def read_policy(path: Path, problems: Problems, measurable: Measurable) -> Policy | None:
-    """As :func:`load_policy`, with the problems noted; None when there are any."""
+    """The policy in a file, its rules checked against what is measured; None where it has problems, which are noted."""
     try:
         data = read_bytes(path, what="the policy", codes=problems.codes)
     except UsageError as error:
@@ -79,19 +86,6 @@ def policy_of(
     if len(problems.found) > before:
         return None
     return Policy(rules=tuple(rules), **values)
-
-
-def policy_warnings(policy: Policy) -> tuple[str, ...]:
-    """What the policy allows and its author should know: a low level, a state that nobody would be told of."""
-    warnings = []
-    if policy.confidence_level < LOW_CONFIDENCE:
-        level = f"{policy.confidence_level:.4g}"
-        warnings.append(f"confidence_level {level} is below {LOW_CONFIDENCE}: rules pass and fail on weak evidence")
-    listed = {*policy.block_on, *policy.warn_on}
-    warnings.extend(
-        f"the policy neither blocks nor warns on {state}" for state in get_args(BlockingState) if state not in listed
-    )
-    return tuple(warnings)
 
 
 def _check_states(written: Fields, values: Mapping[str, object], problems: Problems) -> None:
@@ -145,20 +139,20 @@ def _rule(node: Node, problems: Problems, measurable: Measurable) -> Rule | None
     if written.entry("kind") is None:  # told by _kind, or the default
         said = Entry("kind", Scalar(kind, kind, written.line, written.column), written.line, written.column)
         written = Fields((*written.entries, said), written.line, written.column)
-    values, valid = shape.keys(written, RULE_KINDS[kind], problems, what=f"a rule of kind {kind}")
+    entry, rule = RULE_KINDS[kind]
+    values, valid = shape.keys(written, entry, problems, what=f"a rule of kind {kind}")
     metric_kind = _check_metric(written, kind, problems, measurable)
     decimals: dict[str, Any] = {
-        key: _decimal(written, key, problems, share=key == "max_missing" or metric_kind == "rate")
-        for key in ("min", "max", "max_missing")
+        key: _decimal(written, key, problems, share=key in ("max_missing", "margin") or metric_kind == "rate")
+        for key in ("min", "max", "max_missing", "margin")
         if key in values
     }
     valid = valid and None not in decimals.values()
     if kind == "interval_threshold":
-        valid = _check_bounds(written, values, problems) and valid
+        valid = _check_bounds(written, decimals, problems) and valid
     if not valid or (metric_kind is None and measurable.complete):
         return None
     values.pop("kind", None)
-    rule = ObservedCount if kind == "observed_count" else IntervalThreshold
     return rule(**(values | decimals))
 
 
@@ -172,7 +166,7 @@ def _kind(written: Fields, problems: Problems) -> str | None:
         return "observed_count"
     named = entry.value.value if isinstance(entry.value, Scalar) else None
     if not isinstance(named, str):
-        problems.at(entry.value, problems.codes.wrong_type, f"kind must be a string, found {told(entry.value)}")
+        problems.at(entry.value, problems.codes.wrong_type, f"kind must be a string, found {describe(entry.value)}")
         return None
     if named not in RULE_KINDS:
         hint = did_you_mean(named, RULE_KINDS, otherwise="the kinds are")
@@ -193,20 +187,21 @@ def _check_metric(written: Fields, kind: str, problems: Problems, measurable: Me
         hint = did_you_mean(named, measurable.kinds, otherwise="the metrics are")
         message = f"rule {shown(name)} names no metric {shown(named)}"
         problems.at(entry.value, codes.UNKNOWN_METRIC, message, hint=hint)
-    if found == "quantile" and kind == "observed_count":
-        message = f"observed_count counts failed cases, and {shown(named)} is a quantile"
+    if found == "quantile" and kind != "interval_threshold":
+        about = "counts failed cases" if kind == "observed_count" else "compares pass rates"
+        message = f"{kind} {about}, and {shown(named)} is a quantile"
         problems.at(entry.value, codes.BAD_RULE, message, hint="give it min or max, or name a criterion")
     return found
 
 
-def _check_bounds(written: Fields, values: Mapping[str, object], problems: Problems) -> bool:
-    low, high = values.get("min"), values.get("max")
+def _check_bounds(written: Fields, decimals: Mapping[str, str | None], problems: Problems) -> bool:
+    low, high = decimals.get("min"), decimals.get("max")
     if written.entry("min") is None and written.entry("max") is None:
         message = "a rule of kind interval_threshold needs min, max or both"
         problems.at(written, problems.codes.missing_key, message)
         return False
-    if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
-        problems.at(written, codes.BAD_RULE, f"min {low:g} is above max {high:g}: nothing can pass")
+    if low is not None and high is not None and Fraction(low) > Fraction(high):
+        problems.at(written, codes.BAD_RULE, f"min {low} is above max {high}: nothing can pass")
         return False
     return True
 
@@ -216,22 +211,23 @@ def _decimal(written: Fields, key: str, problems: Problems, *, share: bool) -> s
     entry = written.entry(key)
     assert entry is not None
     assert isinstance(entry.value, Scalar)
-    number, text = entry.value.value, entry.value.text
+    number = entry.value.value
     assert isinstance(number, int | float)
-    if share and not 0 <= number <= 1:
+    text = decimal_text(entry.value, problems, what=key)
+    if share and text is not None and not 0 <= Fraction(text) <= 1:
         hint = f"write {number / 100:g} for {number:g} %" if 1 < number <= 100 else ""
-        message = f"{key} must be a share between 0 and 1, found {text}"
+        message = f"{key} must be a share between 0 and 1, found {entry.value.text}"
         problems.at(entry.value, problems.codes.bad_value, message, hint=hint)
         return None
-    return decimal_text(entry.value, problems, what=key)
+    return text
 
 
 def decimal_text(node: Scalar, problems: Problems, *, what: str) -> str | None:
     """A number's decimal as written (``0.70``), fit for ``Fraction``; None (and a problem) when it is absurdly long."""
-    if isinstance(node.value, int):
-        return str(node.value)
-    exponent = re.search(r"[eE]([-+]?[0-9]+)$", node.text)
-    if len(node.text) > _MAX_EXPONENT or (exponent is not None and abs(int(exponent[1])) > _MAX_EXPONENT):
+    text = str(node.value) if isinstance(node.value, int) else node.text
+    digits, _, exponent = text.lower().lstrip("+-").partition("e")
+    significant = digits.replace(".", "").strip("0")
+    if len(text) > _MAX_EXPONENT or len(significant) > _MAX_DIGITS or abs(int(exponent or 0)) > _MAX_EXPONENT:
         problems.at(node, problems.codes.bad_value, f"{what} has too many digits", hint="round it")
         return None
-    return node.text
+    return text

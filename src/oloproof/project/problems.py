@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
-from oloproof.errors import Problem, UsageError
+from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.project.codes import CONFIG, MORE, FileCodes
-
-AT_MOST = 50
 
 
 class Place(Protocol):
@@ -36,7 +34,7 @@ class Problems:
 
     def on(self, line: int, column: int, code: str, message: str, *, hint: str = "") -> None:
         """Note a problem at a line and column (0 where there is none)."""
-        self.found.append(Problem(self.file, line, column, code, message, hint))
+        self.found.append(Problem(code, message, hint, file=self.file, line=line, column=column))
 
     def raise_any(self) -> None:
         """Raise a :class:`UsageError` if anything was found."""
@@ -44,14 +42,17 @@ class Problems:
 
 
 def refuse(found: Iterable[Problem]) -> None:
-    """Raise the problems, sorted by place within each file; the first 50 and the number of the others."""
-    unique = sorted(dict.fromkeys(found), key=lambda problem: (problem.file or "", problem.line, problem.column))
+    """Raise the problems, file by file as given and sorted by place within each; the first 50 and the number of the
+    others."""
+    unique = list(dict.fromkeys(found))
+    files = {file: number for number, file in enumerate(dict.fromkeys(problem.file for problem in unique))}
+    unique.sort(key=lambda problem: (files[problem.file], problem.line, problem.column))
     if not unique:
         return
-    if len(unique) > AT_MOST:
-        more = len(unique) - AT_MOST
+    if len(unique) > MOST_PROBLEMS:
+        more = len(unique) - MOST_PROBLEMS
         noun = "problem" if more == 1 else "problems"
-        unique = [*unique[:AT_MOST], Problem(None, 0, 0, MORE, f"and {more:,} more {noun}")]
+        unique = [*unique[:MOST_PROBLEMS], Problem(MORE, f"and {more:,} more {noun}")]
     raise UsageError(unique)
 
 
@@ -65,7 +66,7 @@ def read_bytes(path: Path, *, what: str, codes: FileCodes, hint: str = "") -> by
         message, hint = f"{what} is a directory", "name a file in it"
     except (OSError, ValueError) as error:
         message, hint = f"{what} cannot be read: {reason(error)}", ""
-    raise UsageError(Problem(str(path), 0, 0, codes.unreadable, message, hint))
+    raise UsageError(Problem(codes.unreadable, message, hint, file=str(path)))
 
 
 def reason(error: OSError | ValueError) -> str:

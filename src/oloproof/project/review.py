@@ -2,23 +2,32 @@
 
 A reference that no evaluator can use is a problem; so is a key of ``expected`` that nothing reads and that is nearly
 the name of one that is read, since a case with ``tool`` for ``tools`` would silently count as one without a reference.
+Where no case at all has the key that is read, it is the configuration that misspells it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
+from oloproof.errors import did_you_mean
 from oloproof.evaluators import UserEvaluator
+from oloproof.evaluators.base import ReferenceEvaluator
 from oloproof.model.case import Case
-from oloproof.model.evidence import Evaluator
+from oloproof.model.project import METADATA_PREFIX, Project
+from oloproof.model.values import lookup
 from oloproof.project import codes
-from oloproof.project.problems import Problems, shown
+from oloproof.project.places import evaluator_place
+from oloproof.project.problems import Problems, refuse, shown
 
 RESERVED = ("tools", "route", "state")
 NEAR = 2
+MOST_SUGGESTED = 1000
+"""How many keys of metadata are remembered, to suggest one of them."""
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -26,17 +35,23 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 class Review:
     """Sees the cases one by one, notes the problems of their references, and keeps of them only what must be compared.
 
-    Where functions of the user's judge too, which may read any key of ``expected``, a suspicious key is a warning.
+    ``whole`` says that these are all the cases there are, so that what none of them has is not there. Where functions
+    of the user's judge too, which may read any key of ``expected``, a suspicious key is a warning.
     """
 
-    def __init__(self, problems: Problems, *, evaluators: Sequence[Evaluator]) -> None:
+    def __init__(self, problems: Problems, project: Project, *, whole: bool) -> None:
         self._problems = problems
-        self._user_functions = any(isinstance(evaluator, UserEvaluator) for evaluator in evaluators)
+        self._config = Problems(project.config)
+        self._evaluators = project.evaluators
+        self._user_functions = any(isinstance(evaluator, UserEvaluator) for evaluator in self._evaluators)
         # Only an evaluator that reads a reference can find one wrong.
-        self._checks = [evaluator.case_problem for evaluator in evaluators if evaluator.expected_fields]
-        self._read = {field for evaluator in evaluators for field in evaluator.expected_fields}
+        self._checks = [evaluator.case_problem for evaluator in self._evaluators if evaluator.expected_fields]
+        self._read = {field for evaluator in self._evaluators for field in evaluator.expected_fields}
         self._unread: Counter[str] = Counter()
         self._first: dict[str, int] = {}
+        self._absent = set(self._read) if whole else set()
+        self._empty_slices = {spec.path for spec in project.slices if spec.kind == "metadata"} if whole else set()
+        self._metadata: set[str] = set()
         self._inputs: set[int] = set()
         self._repeated = 0
 
@@ -49,18 +64,61 @@ class Review:
         for key in case.expected.keys() - self._read:
             self._unread[key] += 1
             self._first.setdefault(key, case.line)
+        self._absent.difference_update(case.expected)
+        if self._empty_slices:
+            self._empty_slices -= {path for path in self._empty_slices if lookup(case.metadata, path) is not UNSET}
+            if len(self._metadata) < MOST_SUGGESTED:
+                self._metadata.update(_paths(case.metadata, ""))
         if case.input is not None:
             seen = len(self._inputs)
             self._inputs.add(_digest(case))
             self._repeated += len(self._inputs) == seen
 
     def conclude(self) -> tuple[str, ...]:
-        """Note the problems of all cases together; return what is only worth a warning."""
-        return (*self._expected_keys(), *(() if self._problems.found else self._identical_inputs()))
+        """What is only worth a warning. Raises a UsageError with every problem, those of the configuration first."""
+        if self._problems.found:  # a row that was refused may hold what the others lack
+            self._absent.clear()
+        misread = dict(self._misread())
+        warnings = [*self._expected_keys(misread.values()), *self._absences(misread), *self._slices()]
+        refuse([*self._config.found, *self._problems.found])
+        return (*warnings, *self._identical_inputs())
 
-    def _expected_keys(self) -> Iterable[str]:
+    def _misread(self) -> Iterator[tuple[str, str]]:
+        """Keys that the configuration names, that no case has, and that are nearly one that nothing reads; with that
+        one. Each is a problem where it is named."""
+        if self._user_functions:
+            return
+        for number, evaluator in enumerate(self._evaluators):
+            for key in evaluator.expected_fields:
+                near = next((word for word in sorted(self._unread) if _near(key, word)), None)
+                if key not in self._absent or key in RESERVED or near is None:
+                    continue
+                is_reference = isinstance(evaluator, ReferenceEvaluator) and key in evaluator.reference_fields()
+                name, message = ("expected_field", shown(key)) if is_reference else ("only", f"expected.{key}")
+                line, column = evaluator_place(self._config.file, number, name)
+                hint = f"did you mean {near!r}?"
+                self._config.on(line, column, codes.MISREAD_EXPECTED, f"{name} {message} is in no case", hint=hint)
+                yield key, near
+
+    def _absences(self, misread: Collection[str]) -> Iterator[str]:
+        """References that no case has."""
+        for evaluator in self._evaluators:
+            for key in evaluator.expected_fields:
+                if isinstance(evaluator, ReferenceEvaluator) and key in self._absent and key not in misread:
+                    text = f"expected_field {key!r} is in no case: {evaluator.criterion} applies to none"
+                    yield _suggesting(text, did_you_mean(key, {*self._unread, *(self._read - self._absent)}))
+
+    def _slices(self) -> Iterator[str]:
+        for path in sorted(self._empty_slices):
+            name = METADATA_PREFIX + ".".join(path)
+            yield _suggesting(f"no case has {name}", did_you_mean(name, sorted(self._metadata)))
+
+    def _expected_keys(self, misread: Collection[str]) -> Iterable[str]:
+        """Keys of cases that nothing reads, but for those that ``misread`` explains."""
         unread = []
         for key, count in sorted(self._unread.items(), key=lambda item: (self._first[item[0]], item[0])):
+            if key in misread:
+                continue
             near = (
                 None if key in RESERVED else next((w for w in (*sorted(self._read), *RESERVED) if _near(key, w)), None)
             )
@@ -79,6 +137,18 @@ class Review:
         if self._repeated:
             verb, noun = ("repeats", "case") if self._repeated == 1 else ("repeat", "cases")
             yield f"{self._repeated:,} {noun} {verb} the input of an earlier case; every case is executed"
+
+
+def _suggesting(text: str, hint: str) -> str:
+    return f"{text}; {hint}" if hint else text
+
+
+def _paths(metadata: dict[str, Any], prefix: str) -> Iterator[str]:
+    """Every dotted path into metadata, as a slice names it."""
+    for key, value in metadata.items():
+        yield f"{METADATA_PREFIX}{prefix}{key}"
+        if isinstance(value, dict):
+            yield from _paths(value, f"{prefix}{key}.")
 
 
 def _digest(case: Case) -> int:

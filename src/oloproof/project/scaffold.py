@@ -95,13 +95,15 @@ evaluators:
 metrics:
   - {id: steps_p95, type: quantile, source: agent_steps, quantile: 0.95}
 slices: [metadata.surface, first_tool]
+interval: {method: exact}             # what reports show; release.yaml says what decides
 """
 
 _RELEASE = """# yaml-language-server: $schema=schema/release.json
 version: 1
 confidence_level: 0.95
+interval_method: exact                 # for a small suite; the default, wilson, suits twenty cases and more
 rules:
-  # Twelve cases that all pass support a floor of 0.75; more cases support more.
+  # Twelve cases that all pass support a floor of 0.73; more cases support more.
   - {id: answer-floor, metric: answer_correct, min: 0.70}
   - {id: no-unpaid-refund, metric: agent_constraints_satisfied, kind: observed_count, max_failures: 0}
 """
@@ -147,13 +149,15 @@ evaluators:
       billing: [issue_refund]
   - {type: agent_max_handoffs, max_handoffs: 1}
 slices: [metadata.topic, route]
+interval: {method: exact}             # what reports show; release.yaml says what decides
 """
 
 _TEAM_RELEASE = """# yaml-language-server: $schema=schema/release.json
 version: 1
 confidence_level: 0.95
+interval_method: exact                 # for a small suite; the default, wilson, suits twenty cases and more
 rules:
-  # Twelve cases that all pass support a floor of 0.75; more cases support more.
+  # Twelve cases that all pass support a floor of 0.73; more cases support more.
   - {id: answer-floor, metric: answer_correct, min: 0.70}
   - {id: permissions, metric: agent_tool_permissions, kind: observed_count, max_failures: 0}
 """

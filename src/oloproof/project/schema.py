@@ -12,10 +12,9 @@ import msgspec
 from oloproof.evaluators import EVALUATORS
 from oloproof.metrics.slices import BOUNDED, PLAIN
 from oloproof.model.project import METADATA_PREFIX
+from oloproof.project.policy import RULE_KINDS
 from oloproof.project.spec import (
     ConfigFile,
-    IntervalThresholdEntry,
-    ObservedCountEntry,
     PolicyFile,
     PolicySection,
     QuantileEntry,
@@ -26,7 +25,8 @@ Schema = dict[str, Any]
 
 ROOTS = {"oloproof": ("oloproof.yaml", ConfigFile), "release": ("release.yaml", PolicyFile)}
 _PARTS = (
-    *(ConfigFile, PolicyFile, PolicySection, IntervalThresholdEntry, ObservedCountEntry),
+    *(ConfigFile, PolicyFile, PolicySection),
+    *(entry for entry, _ in RULE_KINDS.values()),
     *(QuantileEntry, UserEvaluatorEntry, *EVALUATORS.values()),
 )
 _COMMON_KEYS = ("criterion", "only", "on_system_error")
@@ -55,7 +55,7 @@ def _choices(parts: dict[str, Schema]) -> None:
     parts["IntervalThresholdEntry"]["anyOf"] = [{"required": ["min"]}, {"required": ["max"]}]
     for policy in ("PolicyFile", "PolicySection"):
         properties = parts[policy]["properties"]
-        rules = [_ref("IntervalThresholdEntry"), _ref("ObservedCountEntry")]
+        rules = [_ref(entry.__name__) for entry, _ in RULE_KINDS.values()]
         properties["rules"] |= {"type": "array", "minItems": 1, "items": {"anyOf": rules}}
         properties["block_on"]["contains"] = {"const": "FAIL"}
     common = parts["UserEvaluatorEntry"]["properties"]

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec import inspect as shapes
 
 from oloproof.errors import did_you_mean
-from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, plain, short, told
+from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe, excerpt, plain
 from oloproof.project.problems import Problems, shown
 from oloproof.project.spec import FORMS
 
@@ -153,7 +153,7 @@ def _scalar(node: Scalar, shape: Shape, problems: Problems, what: str) -> Any:
     match shape:
         case shapes.LiteralType():
             if found not in shape.values:
-                wrong = f"{what} must be {_alternatives(shape)}, found {told(node)}"
+                wrong = f"{what} must be {_alternatives(shape)}, found {describe(node)}"
                 hint = did_you_mean(str(found), map(str, shape.values))
         case shapes.IntType() | shapes.FloatType():
             wrong = _out_of_bounds(node, shape, what)
@@ -172,7 +172,7 @@ def _scalar(node: Scalar, shape: Shape, problems: Problems, what: str) -> Any:
 def _out_of_bounds(node: Scalar, shape: shapes.IntType | shapes.FloatType, what: str) -> str:
     number = cast(float, node.value)
     if (isinstance(number, float) and not math.isfinite(number)) or abs(number) > _LARGEST:
-        return f"{what} must be a finite number, found {short(node.text)}"
+        return f"{what} must be a finite number, found {excerpt(node.text)}"
     bounds = [
         (f"at least {shape.ge:g}", number >= shape.ge) if shape.ge is not None else None,
         (f"more than {shape.gt:g}", number > shape.gt) if shape.gt is not None else None,
@@ -182,7 +182,7 @@ def _out_of_bounds(node: Scalar, shape: shapes.IntType | shapes.FloatType, what:
     stated = [bound for bound in bounds if bound is not None]
     if all(holds for _, holds in stated):
         return ""
-    return f"{what} must be {' and '.join(text for text, _ in stated)}, found {short(node.text)}"
+    return f"{what} must be {' and '.join(text for text, _ in stated)}, found {excerpt(node.text)}"
 
 
 def _bad_text(text: str, shape: shapes.StrType, what: str) -> str:
@@ -225,7 +225,7 @@ def _wrong_type(node: Node, wanted: str, problems: Problems, what: str, *, shape
         problems.at(node, codes.wrong_type, f"{what} has no value; it must be {wanted}")
         return
     problems.at(
-        node, codes.wrong_type, f"{what} must be {wanted}, found {told(node)}", hint=_type_hint(node, shape) or ""
+        node, codes.wrong_type, f"{what} must be {wanted}, found {describe(node)}", hint=_type_hint(node, shape) or ""
     )
 
 

@@ -11,8 +11,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from oloproof.model.decision import IntervalMethod
+from oloproof.model.decision import IntervalMethod, Policy
 from oloproof.model.project import QuantitySource
+from oloproof.model.run import IntervalChoice
+from oloproof.model.tally import MIN_SLICE_SUPPORT
 
 Name = Annotated[str, Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=1)]
@@ -24,6 +26,14 @@ FORMS = {TARGET: "module:function", PATH: "a path"}
 Target = Annotated[str, Meta(pattern=TARGET)]
 FilePath = Annotated[str, Meta(min_length=1, pattern=PATH)]
 BlockingState = Literal["FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW"]
+RuleId = Annotated[Name, Meta(description="The rule's name in reports and approvals.")]
+MinCases = Annotated[int, Meta(ge=1, description="Fewer cases than this are insufficient evidence.")]
+MaxMissing = Annotated[Share | None, Meta(description="A larger share of missing cases is insufficient evidence.")]
+Review = Annotated[bool, Meta(description="A pass waits for a person's approval.")]
+
+# What a key that is left out means is said by the types that the keys become.
+_SHOWN = IntervalChoice()
+_DECIDING = Policy(rules=())
 
 
 class SystemSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,8 +72,8 @@ class QuantileEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class IntervalSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How intervals are displayed. What decides a rule is the policy's own choice."""
 
-    method: Annotated[IntervalMethod, Meta(description="wilson, or exact (Clopper and Pearson).")] = "wilson"
-    level: Annotated[float, Meta(ge=0.5, lt=1, description="Two-sided confidence level.")] = 0.95
+    method: Annotated[IntervalMethod, Meta(description="wilson, or exact (Clopper and Pearson).")] = _SHOWN.method
+    level: Annotated[float, Meta(ge=0.5, lt=1, description="Two-sided confidence level.")] = _SHOWN.level
 
 
 class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,7 +96,7 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = ()
     min_slice_support: Annotated[
         int, Meta(ge=1, description="Below this many cases a slice shows counts and no interval.")
-    ] = 5
+    ] = MIN_SLICE_SUPPORT
     policy: Annotated[
         Any, Meta(description="A file, the policy itself, or none. Default: release.yaml, if there is one.")
     ] = UNSET
@@ -95,30 +105,61 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class IntervalThresholdEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The metric's whole interval must lie at or above min, and at or below max. At least one of the two is given."""
 
-    id: Annotated[Name, Meta(description="The rule's name in reports and approvals.")]
+    id: RuleId
     metric: Annotated[Name, Meta(description="A criterion, or the id of a metric.")]
     kind: Literal["interval_threshold"] = "interval_threshold"
     min: Annotated[float | None, Meta(description="For a criterion a share between 0 and 1.")] = None
     max: Annotated[float | None, Meta(description="For a criterion a share between 0 and 1.")] = None
-    min_cases: Annotated[int, Meta(ge=1, description="Fewer cases than this are insufficient evidence.")] = 1
-    max_missing: Annotated[
-        Share | None, Meta(description="A larger share of missing cases is insufficient evidence.")
-    ] = None
-    requires_manual_review: Annotated[bool, Meta(description="A pass waits for a person's approval.")] = False
+    min_cases: MinCases = 1
+    max_missing: MaxMissing = None
+    requires_manual_review: Review = False
 
 
 class ObservedCountEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """At most max_failures cases of the suite that ran may fail the criterion."""
 
-    id: Annotated[Name, Meta(description="The rule's name in reports and approvals.")]
+    id: RuleId
     metric: Annotated[Name, Meta(description="A criterion.")]
     kind: Literal["observed_count"]
     max_failures: Annotated[int, Meta(ge=0, description="How many cases may fail.")]
-    min_cases: Annotated[int, Meta(ge=1, description="Fewer cases than this are insufficient evidence.")] = 1
-    max_missing: Annotated[
-        Share | None, Meta(description="A larger share of missing cases is insufficient evidence.")
-    ] = None
-    requires_manual_review: Annotated[bool, Meta(description="A pass waits for a person's approval.")] = False
+    min_cases: MinCases = 1
+    max_missing: MaxMissing = None
+    requires_manual_review: Review = False
+
+
+class _PairEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: RuleId
+    metric: Annotated[Name, Meta(description="A criterion that both runs judged.")]
+    min_cases: MinCases = 1
+    max_missing: MaxMissing = None
+    requires_manual_review: Review = False
+
+
+class SuperiorityEntry(_PairEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The candidate passes more often than the baseline."""
+
+    kind: Literal["superiority"]
+
+
+class NonInferiorityEntry(_PairEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The candidate passes at most margin less often than the baseline."""
+
+    kind: Literal["non_inferiority"]
+    margin: Annotated[float, Meta(description="A share between 0 and 1: 0.02 is two in a hundred.")]
+
+
+class EquivalenceEntry(_PairEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The two runs' pass rates differ by at most margin, either way."""
+
+    kind: Literal["equivalence"]
+    margin: Annotated[float, Meta(description="A share between 0 and 1: 0.02 is two in a hundred.")]
+
+
+class MaxNewFailuresEntry(_PairEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """At most max_new_failures cases that passed in the baseline may fail now."""
+
+    kind: Literal["max_new_failures"]
+    max_new_failures: Annotated[int, Meta(ge=0, description="How many cases may be newly broken.")]
 
 
 class PolicySection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -127,14 +168,17 @@ class PolicySection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     rules: Annotated[Any, Meta(description="The rules, each decided on the evidence of one metric.")]
     confidence_level: Annotated[
         float, Meta(gt=0.5, lt=1, description="Two-sided confidence level of the intervals that decide.")
-    ] = 0.95
+    ] = _DECIDING.confidence_level
     interval_method: Annotated[
         IntervalMethod, Meta(description="wilson, or exact (Clopper and Pearson): the intervals that decide.")
-    ] = "wilson"
+    ] = _DECIDING.interval_method
     block_on: Annotated[
         tuple[BlockingState, ...], Meta(description="The states that block. FAIL cannot be left out.")
     ] = ("FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW")
     warn_on: Annotated[tuple[BlockingState, ...], Meta(description="The states that warn without blocking.")] = ()
+    accept_changed_cases: Annotated[
+        tuple[Name, ...], Meta(description="Ids of baseline cases that may be gone or changed, for rules that compare.")
+    ] = ()
     version: Annotated[Literal[1], Meta(description="The version of this file's format.")] = 1
 
 

@@ -7,13 +7,13 @@ expected of the case.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from threading import Lock
 from typing import Any
 
 from msgspec import Struct
 
-from oloproof.errors import RecordError
+from oloproof.errors import RecordError, with_article
 from oloproof.model.trajectory import Trajectory
 from oloproof.record.journal import Event, HandedOver, recorded
 from oloproof.record.steps import AgentTrajectory, refused
@@ -34,7 +34,9 @@ class Recorder:
         """A case leaves one record. Errors: RecordError for a second one."""
         with self.lock:
             if self._claimed:
-                raise RecordError("this case has been recorded already: one trajectory or one trace a case [OLO702]")
+                raise RecordError(
+                    "this case has been recorded already: one trajectory or one trace a case", code="OLO702"
+                )
             self._refuse_when_over()
             self._claimed = True
 
@@ -44,15 +46,20 @@ class Recorder:
         self._events.append(event)
         self._sink(event)
 
+    def so_far(self) -> Trajectory | None:
+        """What is recorded now, None when nothing is."""
+        with self.lock:
+            return recorded(self._events)
+
     def close(self, why: str) -> Trajectory | None:
         """End the record; later events are refused with ``why``. What was recorded, None when nothing was."""
         with self.lock:
             self._over = self._over or why
-            return recorded(self._events)
+        return self.so_far()
 
     def _refuse_when_over(self) -> None:
         if self._over:
-            raise RecordError(f"nothing can be recorded any more: {self._over} [OLO702]")
+            raise RecordError(f"nothing can be recorded any more: {self._over}", code="OLO702")
 
 
 class CurrentCase(Struct, frozen=True, kw_only=True):
@@ -74,7 +81,7 @@ class CurrentCase(Struct, frozen=True, kw_only=True):
         Errors: RecordError when the case has been recorded already.
         """
         if not isinstance(trajectory, Trajectory):
-            raise refused(f"agent_trajectory takes an AgentTrajectory, not a {type(trajectory).__name__}")
+            raise refused(f"agent_trajectory takes an AgentTrajectory, not {with_article(type(trajectory).__name__)}")
         if not isinstance(trajectory, AgentTrajectory):
             trajectory = AgentTrajectory(**{name: getattr(trajectory, name) for name in trajectory.__struct_fields__})
         self._recorder.claim()
@@ -106,11 +113,19 @@ def current_case() -> CurrentCase:
         return _current.get()
     except LookupError:
         raise RecordError(
-            "current_case() was called outside a case. In a thread of your own, run the function in a copy of the "
-            "context: Thread(target=contextvars.copy_context().run, args=(function,)) [OLO703]"
+            "current_case() was called outside a case. To run one case alone: `oloproof run --case ID --in-process`. "
+            "In a test of your own: `from oloproof.testing import recorded_case`, then `with recorded_case(input):`. "
+            "In a thread of your own, run the function in a copy of the context: "
+            "Thread(target=contextvars.copy_context().run, args=(function,))",
+            code="OLO703",
         ) from None
 
 
-def enter(case: CurrentCase) -> None:
-    """Make ``case`` the current one in this context (the runner gives each attempt a context of its own)."""
-    _current.set(case)
+def enter(case: CurrentCase) -> Token[CurrentCase]:
+    """Make ``case`` the current one in this context, until :func:`leave` or the context's end."""
+    return _current.set(case)
+
+
+def leave(entered: Token[CurrentCase]) -> None:
+    """Undo an :func:`enter`, in the same context."""
+    _current.reset(entered)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, overload
 
 from msgspec import UNSET, Struct
 
-from oloproof.errors import RecordError
+from oloproof.errors import RecordError, with_article
 from oloproof.model.trajectory import RECORD
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -68,7 +68,7 @@ def system(
         records = (records,)
     for record in records:
         if record != RECORD:
-            raise RecordError(f"@system names the record {record!r}; the one that exists is {RECORD!r} [OLO704]")
+            raise RecordError(f"@system names the record {record!r}; the one that exists is {RECORD!r}", code="OLO704")
     mark = SystemMark(name=name, version=version, records=tuple(records))
     return _marked(_SYSTEM, mark, function)
 
@@ -100,7 +100,9 @@ def evaluator_mark(function: object) -> EvaluatorMark | None:
 def _marked(attribute: str, mark: Struct, function: F | None) -> F | Callable[[F], F]:
     def leave_mark(function: F) -> F:
         if not callable(function):
-            raise RecordError(f"a decorator of oloproof marks a function, not a {type(function).__name__} [OLO704]")
+            raise RecordError(
+                f"a decorator of oloproof marks a function, not {with_article(type(function).__name__)}", code="OLO704"
+            )
         setattr(function, attribute, mark)
         return function
 

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict, force_setattr
 
-from oloproof.errors import RecordError
+from oloproof.errors import RecordError, with_article
 from oloproof.model.trajectory import (
     Checkpoint,
     CheckpointKind,
@@ -34,7 +34,7 @@ _ENDINGS = frozenset(get_args(TerminalStatus))
 
 def refused(what: str) -> RecordError:
     """The error for a record that contradicts itself."""
-    return RecordError(f"{what} [OLO701]")
+    return RecordError(what, code="OLO701")
 
 
 class AgentStep(Step, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -156,11 +156,11 @@ def printable(text: str) -> str:
 def _all(values: Any, plain: type[Struct], checked: type[Struct], name: str) -> tuple[Struct, ...]:
     """The values as a tuple of ``checked``; a plain one of the same noun is checked now."""
     if isinstance(values, str | Mapping) or not hasattr(values, "__iter__"):
-        raise refused(f"{name} is a {type(values).__name__}, not a sequence of {checked.__name__}")
+        raise refused(f"{name} is {with_article(type(values).__name__)}, not a sequence of {checked.__name__}")
     kept = []
     for position, value in enumerate(values, 1):
         if not isinstance(value, plain):
-            raise refused(f"{name}: number {position} is a {type(value).__name__}, no {checked.__name__}")
+            raise refused(f"{name}: number {position} is {with_article(type(value).__name__)}, no {checked.__name__}")
         kept.append(value if isinstance(value, checked) else checked(**asdict(value)))
     return tuple(kept)
 
@@ -169,7 +169,7 @@ def _text(value: Any, what: str) -> str:
     if isinstance(value, Enum):
         value = value.value
     if not isinstance(value, str):
-        raise refused(f"{what} is a {type(value).__name__}, not text")
+        raise refused(f"{what} is {with_article(type(value).__name__)}, not text")
     return printable(str.__str__(value))
 
 
@@ -180,7 +180,7 @@ def _error_text(value: Any, where: str) -> str:
 def _flag(value: Any, what: str) -> bool:
     if value is True or value is False:
         return bool(value)
-    raise refused(f"{what} is a {type(value).__name__}, not True or False")
+    raise refused(f"{what} is {with_article(type(value).__name__)}, not True or False")
 
 
 def _whole(value: Any, what: str) -> int:
@@ -207,9 +207,9 @@ def _number(value: Any, what: str) -> float:
 def _object(value: Any, what: str) -> dict[str, Any]:
     kept = snapshot(value)
     if not isinstance(kept, dict):
-        raise refused(f"{what} is a {type(value).__name__}, not an object")
+        raise refused(f"{what} is {with_article(type(value).__name__)}, not an object")
     return kept
 
 
 def _shown(value: Any) -> str:
-    return repr(value)[:40] if isinstance(value, str | int | float) else f"a {type(value).__name__}"
+    return repr(value)[:40] if isinstance(value, str | int | float) else f"{with_article(type(value).__name__)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from threading import Lock
 from types import TracebackType
-from typing import Any, Protocol, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypedDict, Unpack, cast
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import force_setattr
@@ -44,6 +44,9 @@ class StepFields(TypedDict, total=False):
     metadata: Mapping[str, Any] | None
 
 
+_FIELDS = StepFields.__annotations__.keys()
+
+
 class _Progress:
     """What a trace must remember to check the next step, shared by all views of it. Guarded by the sink's lock."""
 
@@ -53,6 +56,7 @@ class _Progress:
         self.kinds: list[StepKind] = []
         self.names_agents = False
         self.checkpoints: set[str] = set()
+        self.unbegun: dict[Call, str] = {}
         self.ending: Finished | None = None
         self.over = False
 
@@ -78,6 +82,7 @@ class Trace:
 
         ``billing = trace.within(agent="billing")``, then ``billing.calling("issue_refund", order_id="ord-1")``.
         """
+        _refuse_unknown("within", fields)
         return Trace(self._progress, {**self._fields, **fields})
 
     def message(self, content: Any = None, **fields: Unpack[StepFields]) -> int:
@@ -124,7 +129,9 @@ class Trace:
         ``with trace.calling("lookup_order", order_id=order_id) as call: call.result = lookup_order(order_id)``. What
         the block raises is recorded as the result's error and raised again.
         """
-        return Call(self, tool_name, {**(arguments or {}), **named})
+        call = Call(self, tool_name, {**(arguments or {}), **named})
+        self._progress.unbegun[call] = tool_name
+        return call
 
     def check(self, name: str, passed: bool, *, detail: str | None = None, step_index: int | None = None) -> None:
         """The environment's word on a constraint: up to ``step_index``, or of the whole run without one."""
@@ -172,6 +179,7 @@ class Trace:
             progress.ending = Finished(terminal_status, truncated)
 
     def _record(self, kind: StepKind, fields: StepFields, **own: Any) -> int:
+        _refuse_unknown(kind, fields)
         progress = self._progress
         # Values are copied before the lock is taken, since copying may run user code; the number is settled inside it.
         step = AgentStep(index=len(progress.kinds) + 1, kind=kind, **own, **cast(Any, {**self._fields, **fields}))
@@ -197,7 +205,25 @@ class Trace:
 
     def _refuse_when_over(self) -> None:
         if self._progress.over:
-            raise RecordError("nothing can be recorded any more: the trace's block has ended [OLO702]")
+            raise RecordError("nothing can be recorded any more: the trace's block has ended", code="OLO702")
+
+
+def _refuse_unknown(method: str, fields: StepFields) -> None:
+    """Errors: TypeError for what is no field of a step, with the place where it belongs."""
+    unknown = [name for name in fields if name not in _FIELDS]
+    if not unknown:
+        return
+    given = f"{{{', '.join(f'{name!r}: …' for name in unknown)}}}"
+    match method:
+        case "tool_call":
+            place = f"what the tool is given goes into arguments={given}"
+        case "tool_result":
+            place = "what the tool gave goes into result="
+        case "within":
+            place = f"a view may set {', '.join(_FIELDS)}"
+        case _:
+            place = f"your own facts go into metadata={given}"
+    raise TypeError(f"trace.{method}() takes no {', '.join(map(repr, unknown))}: {place}")
 
 
 class Call:
@@ -215,6 +241,7 @@ class Call:
         self.error: str | BaseException | None = None
 
     def __enter__(self) -> Call:
+        self._trace._progress.unbegun.pop(self, None)
         self.index = self._trace.tool_call(self._tool_name, self._arguments)
         return self
 
@@ -238,6 +265,13 @@ class TraceBlock:
         self._progress = _Progress(sink, step_limit)
         self._trace = Trace(self._progress, {})
 
+    if not TYPE_CHECKING:  # a type checker finds it by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(
+                f"trace() opens a block and has no {name!r} itself: use `with current_case().trace() as trace:`"
+            )
+
     def __enter__(self) -> Trace:
         with self._progress.sink.lock:
             self._progress.sink.put(self._opened)
@@ -247,11 +281,21 @@ class TraceBlock:
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         progress = self._progress
+        ending: Finished | None = None
         try:
-            if exc is None and progress.ending is None:
-                self._trace.finish()
+            if exc is None:
+                self._refuse_unbegun_calls()
+                if progress.ending is None:
+                    self._trace.finish()
+                ending = progress.ending
         finally:
             with progress.sink.lock:
                 progress.over = True
-                if exc is None and progress.ending is not None:
-                    progress.sink.put(progress.ending)
+                if ending is not None:
+                    progress.sink.put(ending)
+
+    def _refuse_unbegun_calls(self) -> None:
+        first = next(iter(self._progress.unbegun.values()), None)
+        if first is not None:
+            call = f"trace.calling({first!r})"
+            raise refused(f"{call} was used without `with`, so no call was recorded: use `with {call} as call:`")

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice, pairwise
 from typing import Any
 
 from msgspec import UNSET, Struct
 
 from oloproof.model.case import Attempt, AttemptError
 from oloproof.model.judgment import Judgment, Word
+from oloproof.model.run import CaseRecord
 from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
 from oloproof.reports.figures import NOTHING
-from oloproof.reports.inert import TEXT_LIMIT, inert, inert_json
+from oloproof.reports.inert import TEXT_LIMIT, inert, inert_json, inert_lines
 from oloproof.reports.lists import reason_text, steps_text
-from oloproof.reports.view import CaseRecord
-from oloproof.reports.words import Fact
+from oloproof.reports.shapes import Fact
 
 NOT_RECORDED = "not recorded"
+MOST_STEPS = 200
+"""Steps shown of a longer trajectory, where not all are asked for: its ends, and those around the offending ones."""
+
+_ENDS = 20
+_SPOKEN = ("message", "observation", "decision", "final")
 
 
 class StepView(Struct, frozen=True, kw_only=True):
-    """A step. ``action`` is its kind and what it concerns; ``offends`` the criteria that it makes fail."""
+    """A step. ``action`` is its kind and what it concerns; ``offends`` the criteria that it makes fail; ``left_out``
+    counts the steps between it and the one that is shown before it."""
 
     number: str
+    left_out: int = 0
     agent: str
     action: str
     details: tuple[Fact, ...]
@@ -40,10 +48,18 @@ class JudgmentView(Struct, frozen=True, kw_only=True):
     found: str
 
 
+class Block(Struct, frozen=True):
+    """A title and lines that stand as they are."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
 class CaseView(Struct, frozen=True, kw_only=True):
     """A case, ready to draw. ``cut`` says that the record stops before the run did, "" where it does not.
 
-    ``trajectory`` says how it ended, or that none was recorded. All texts are inert, as in a ``View``.
+    ``trajectory`` says how it ended, or that none was recorded. ``blocks`` are tracebacks and the log, where there are
+    any. All texts are inert, as in a ``View``.
     """
 
     case: str
@@ -53,25 +69,32 @@ class CaseView(Struct, frozen=True, kw_only=True):
     cut: str
     constraints: tuple[str, ...]
     judgments: tuple[JudgmentView, ...]
-    traceback: tuple[str, ...]
-    log: tuple[str, ...]
+    blocks: tuple[Block, ...]
 
 
-def case_view(record: CaseRecord) -> CaseView:
-    """Everything known of one attempt at one case."""
+def case_view(record: CaseRecord, *, all_steps: bool = False) -> CaseView:
+    """Everything known of one attempt at one case; of its steps at most :data:`MOST_STEPS`, unless ``all_steps``."""
     trajectory = record.attempt.trajectory
-    error = record.attempt.error
     return CaseView(
         case=inert(record.case.id),
         facts=tuple(_facts(record)),
         trajectory=_ending(trajectory),
-        steps=() if trajectory is None else _steps(trajectory, record.judgments),
+        steps=() if trajectory is None else _steps(trajectory, record.judgments, all_steps=all_steps),
         cut="" if trajectory is None else _cut(trajectory),
         constraints=() if trajectory is None else tuple(map(_constraint, trajectory.constraints)),
         judgments=tuple(_judgment(criterion, judgment) for criterion, judgment in record.judgments),
-        traceback=_lines((error.traceback if error else None) or ""),
-        log=_lines(record.attempt.log),
+        blocks=tuple(block for block in _blocks(record) if block.lines),
     )
+
+
+def _blocks(record: CaseRecord) -> Iterator[Block]:
+    error = record.attempt.error
+    yield Block("traceback", inert_lines((error.traceback if error else None) or ""))
+    for criterion, judgment in record.judgments:
+        if judgment.reason == "evaluator_error":
+            _, _, trace = (judgment.detail or "").partition("\n")
+            yield Block(f"traceback of criterion {inert(criterion)}", inert_lines(trace))
+    yield Block("log", inert_lines(record.attempt.log))
 
 
 def _facts(record: CaseRecord) -> Iterator[Fact]:
@@ -83,6 +106,8 @@ def _facts(record: CaseRecord) -> Iterator[Fact]:
     yield Fact("expected", inert_json(case.expected))
     yield Fact("metadata", inert_json(case.metadata))
     yield Fact("output", _output(attempt))
+    if attempt.duration_ms is not None:
+        yield Fact("duration", f"{attempt.duration_ms:,.0f} ms")
     if attempt.error is not None:
         yield Fact("error", _error(attempt.error))
 
@@ -113,22 +138,49 @@ def _cut(trajectory: Trajectory) -> str:
     return f"the record is cut here{limit}: what followed, if anything, is not known"
 
 
-def _steps(trajectory: Trajectory, judgments: tuple[tuple[str, Judgment], ...]) -> tuple[StepView, ...]:
+def _steps(
+    trajectory: Trajectory, judgments: tuple[tuple[str, Judgment], ...], *, all_steps: bool
+) -> tuple[StepView, ...]:
     offends: dict[int, list[str]] = {}
     for criterion, judgment in judgments:
         if judgment.verdict == "fail":
             for index in judgment.steps:
                 offends.setdefault(index, []).append(inert(criterion))
+    steps = trajectory.steps
+    count = len(steps)
+    shown = range(count) if all_steps or count <= MOST_STEPS else _worth_showing(count, sorted(offends))
     return tuple(
         StepView(
             number=str(step.index),
+            left_out=at - before - 1,
             agent=NOTHING if step.agent is None else inert(step.agent),
             action=_action(step),
             details=tuple(_details(step)),
             offends=tuple(offends.get(step.index, ())),
         )
-        for step in trajectory.steps
+        for before, at in pairwise((-1, *shown))
+        for step in (steps[at],)
     )
+
+
+def _worth_showing(count: int, offending: list[int]) -> list[int]:
+    """Positions of :data:`MOST_STEPS` of ``count`` steps: first the ends, then the steps with these indexes and what is
+    nearest to them, then more of the ends."""
+    near = (
+        index - 1 + away
+        for distance in range(MOST_STEPS if offending else 0)
+        for away in ((distance, -distance) if distance else (0,))
+        for index in offending
+    )
+    ends = (at for place in range(MOST_STEPS) for at in (place, count - 1 - place))
+    ranked = chain(islice(ends, 2 * _ENDS), near, ends)
+    shown: set[int] = set()
+    for at in ranked:
+        if len(shown) == MOST_STEPS:
+            break
+        if 0 <= at < count:
+            shown.add(at)
+    return sorted(shown)
 
 
 def _action(step: Step) -> str:
@@ -146,7 +198,7 @@ def _action(step: Step) -> str:
 
 def _details(step: Step) -> Iterator[Fact]:
     if step.arguments is not None:
-        yield Fact("arguments", inert_json(step.arguments))
+        yield Fact("content" if step.kind in _SPOKEN else "arguments", inert_json(step.arguments))
     elif step.kind == "tool_call":
         yield Fact("arguments", NOT_RECORDED)
     if step.result is not UNSET:
@@ -172,7 +224,3 @@ def _judgment(criterion: str, judgment: Judgment) -> JudgmentView:
         expected=_value(judgment.expected),
         found=_value(judgment.found),
     )
-
-
-def _lines(text: str) -> tuple[str, ...]:
-    return tuple(inert(line, TEXT_LIMIT) for line in text.rstrip("\n").split("\n")) if text.strip() else ()

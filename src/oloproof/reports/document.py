@@ -6,27 +6,30 @@ surrogate can spoil it.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
 from msgspec import UNSET, to_builtins
 
+from oloproof.errors import Problem
 from oloproof.model.case import AttemptError, Case
-from oloproof.model.decision import Decision, Gate
+from oloproof.model.decision import CountFinding, Decision, Gate, NoBaseline, PairFinding, QuantileFinding, RateFinding
 from oloproof.model.judgment import Judgment
-from oloproof.model.run import IntervalChoice, Report, Run
-from oloproof.model.tally import Metric, Quantile, Rate, SliceGroup
+from oloproof.model.run import CaseRecord, IntervalChoice, Report, Run
+from oloproof.model.tally import ErrorGroup, Metric, Quantile, Rate, SliceGroup, Tally
 from oloproof.model.trajectory import Trajectory
+from oloproof.reports.comparison import comparison_document
 from oloproof.reports.figures import Figures, figures
 from oloproof.reports.inert import TEXT_LIMIT, inert
-from oloproof.reports.view import CaseRecord, RunRow, VerdictRow
+from oloproof.reports.view import RunRow, VerdictRow
 
 REPORT_FORMAT = "oloproof.report/v1"
 CASE_FORMAT = "oloproof.case/v1"
 RUNS_FORMAT = "oloproof.runs/v1"
+CHECK_FORMAT = "oloproof.check/v1"
+IMPORT_FORMAT = "oloproof.import/v1"
+PROBLEMS_FORMAT = "oloproof.problems/v1"
 
 VERDICT_COLUMNS = ("case", "trial", "criterion", "verdict", "reason")
 
@@ -49,10 +52,18 @@ def report_document(report: Report) -> Document:
             _slice(group, run.interval, supported=group.support >= report.measured.min_slice_support)
             for group in report.measured.slices
         ],
+        "errors": [_error_group(group) for group in report.measured.errors],
         "decisions": [_decision(decision) for decision in report.decisions],
         "gate": _gate(report.gate),
         "warnings": list(report.warnings),
     }
+
+
+def comparison_report_document(report: Report) -> Document:
+    """``oloproof.comparison/v1``."""
+    return comparison_document(
+        report, decisions=[_decision(decision) for decision in report.decisions], gate=_gate(report.gate)
+    )
 
 
 def case_document(record: CaseRecord) -> Document:
@@ -70,6 +81,50 @@ def case_document(record: CaseRecord) -> Document:
 def runs_document(rows: Iterable[RunRow]) -> Document:
     """``oloproof.runs/v1``, in the order given. ``gate`` is null where no verdict was reached."""
     return {"format": RUNS_FORMAT, "runs": [_run_line(row) for row in rows]}
+
+
+def check_document(
+    project: str,
+    *,
+    cases: int | None,
+    criteria: Sequence[str],
+    rules: Iterable[tuple[str, int, str]],
+    warnings: Sequence[str],
+) -> Document:
+    """``oloproof.check/v1``. ``rules``: each rule's name, the cases to which it applies and what they could settle;
+    ``cases`` is null where they are not known before they are recorded."""
+    return {
+        "format": CHECK_FORMAT,
+        "project": project,
+        "cases": cases,
+        "criteria": list(criteria),
+        "rules": [{"rule": rule, "cases": n, "outlook": outlook} for rule, n, outlook in rules],
+        "warnings": list(warnings),
+    }
+
+
+def import_document(output: str, files: Iterable[tuple[str, Mapping[str, int], Mapping[str, int]]]) -> Document:
+    """``oloproof.import/v1``: where the recordings were written, and of each file its counts and its losses by kind."""
+    rows = [{"file": file, **counts, "losses": dict(losses)} for file, counts, losses in files]
+    return {"format": IMPORT_FORMAT, "output": output, "files": rows}
+
+
+def problems_document(problems: Iterable[Problem]) -> Document:
+    """``oloproof.problems/v1``. ``file``, ``line``, ``column`` and ``hint`` are null where there is none."""
+    return {
+        "format": PROBLEMS_FORMAT,
+        "problems": [
+            {
+                "file": problem.file,
+                "line": problem.line or None,
+                "column": problem.column or None,
+                "code": problem.code,
+                "message": problem.message,
+                "hint": problem.hint or None,
+            }
+            for problem in problems
+        ],
+    }
 
 
 def encode(document: Mapping[str, Any]) -> str:
@@ -92,9 +147,13 @@ def verdict_csv(rows: Iterable[VerdictRow]) -> Iterator[str]:
 
 
 def _csv_line(cells: Iterable[str]) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(cells)
-    return line.getvalue()
+    return ",".join(map(_quoted, cells)) + "\n"
+
+
+def _quoted(cell: str) -> str:
+    """Quoted where any spreadsheet, of whatever country, would split it."""
+    quoted = cell.replace('"', '""')
+    return f'"{quoted}"' if any(sign in cell for sign in ',;\t"\n\r') else cell
 
 
 def _cell(text: str) -> str:
@@ -173,26 +232,38 @@ def _decision(decision: Decision) -> Document:
     document: Document = {
         "rule": decision.rule,
         "metric": decision.metric,
-        "kind": decision.kind,
+        "kind": decision.finding.kind,
         "state": decision.state,
         "reason": decision.reason,
-        "threshold": _whole(decision.threshold) if decision.kind == "observed_count" else decision.threshold,
-        "passed": decision.passed,
-        "failed": decision.failed,
-        "missing": decision.missing,
-        "blocking": decision.blocking,
     }
-    if decision.kind != "observed_count":
-        document |= {
-            "maximum": decision.maximum,
-            "lower": decision.lower,
-            "upper": decision.upper,
-            "false_pass": decision.false_pass,
-            "false_fail": decision.false_fail,
-        }
+    match decision.finding:
+        case CountFinding(tally=tally, max_failures=most):
+            document |= {"threshold": most, **_counts(tally), "blocking": decision.blocking}
+        case RateFinding(tally=tally) as found:
+            document |= {"threshold": found.minimum, **_counts(tally), "blocking": decision.blocking}
+            document |= {"maximum": found.maximum, "lower": found.lower, "upper": found.upper}
+            document |= {"false_pass": found.false_pass, "false_fail": found.false_fail}
+        case QuantileFinding() as found:
+            counts = _counts(Tally(missing=found.missing))  # a quantile has cases that are missing, and none that pass
+            document |= {"threshold": found.minimum, **counts, "blocking": decision.blocking}
+            document |= {"maximum": found.maximum, "lower": found.lower, "upper": found.upper}
+            document |= {"false_pass": None, "false_fail": None}
+        case PairFinding(table=table) as found:
+            threshold = found.limit if found.kind == "max_new_failures" else found.margin
+            document |= {"threshold": threshold, "fixed": table.fixed, "broken": table.broken, "missing": table.missing}
+            document |= {"difference": table.difference, "lower": found.lower, "upper": found.upper}
+            document |= {"blocking": decision.blocking}
+        case NoBaseline():
+            document |= {"threshold": None, "missing": 0, "blocking": decision.blocking}
+        case _ as never:
+            assert_never(never)
     if decision.approved_by is not None:
         document["approved_by"] = decision.approved_by
     return document
+
+
+def _counts(tally: Tally) -> Document:
+    return {"passed": tally.passed, "failed": tally.failed, "missing": tally.missing}
 
 
 def _case(case: Case) -> Document:
@@ -204,6 +275,18 @@ def _case(case: Case) -> Document:
     }
     if case.cluster is not None:
         document["cluster"] = case.cluster
+    return document
+
+
+def _error_group(group: ErrorGroup) -> Document:
+    document: Document = {
+        "kind": group.kind,
+        "message": group.message,
+        "cases": group.cases,
+        "first": group.first,
+    }
+    if group.trial != 1:
+        document["trial"] = group.trial
     return document
 
 

@@ -32,6 +32,11 @@ def inert(text: str, limit: int = NAME_LIMIT) -> str:
     return shown
 
 
+def inert_lines(text: str) -> tuple[str, ...]:
+    """What was printed, line by line; nothing where it is blank."""
+    return tuple(inert(line, TEXT_LIMIT) for line in text.rstrip("\n").split("\n")) if text.strip() else ()
+
+
 def inert_json(value: Any, limit: int = TEXT_LIMIT) -> str:
     """A JSON value as compact, inert text."""
     try:

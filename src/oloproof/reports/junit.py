@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import assert_never
 
+from oloproof.reports.contrast import contrast
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.lists import case_name, reason_text, steps_text
 from oloproof.reports.view import DecisionRow, VerdictRow, View
@@ -40,8 +41,8 @@ def _gate(view: View) -> Iterator[str]:
 
 def _rule(row: DecisionRow) -> str:
     approved = f"approved by {row.approved_by}" if row.approved_by else ""
-    body = "\n".join(part for part in (f"{row.metric}: {row.words}", row.achieved, approved) if part)
-    message = f"{row.state}: {row.reason}"
+    body = "\n".join(part for part in (f"{row.metric}: {row.reason}", row.achieved, approved) if part)
+    message = f"{row.state}: {row.words}"
     name = {"classname": "rule", "name": row.rule}
     if row.blocking:
         return _test(name, f"<failure{_attributes(type=row.state, message=message)}>{escape(body)}</failure>")
@@ -78,7 +79,7 @@ def _cases(view: View, rows: Iterable[VerdictRow]) -> Iterator[str]:
             case "fail":
                 yield _test(name, _failure(row))
             case "missing":
-                yield _test(name, _skipped(reason_text(row.reason, row.detail)))
+                yield _test(name, _skipped(reason_text(row.reason, row.told)))
             case "excluded":
                 pass
             case _:
@@ -88,9 +89,9 @@ def _cases(view: View, rows: Iterable[VerdictRow]) -> Iterator[str]:
 
 def _failure(row: VerdictRow) -> str:
     message = inert(row.reason or "fail", TEXT_LIMIT)
-    body = inert(row.detail or "", TEXT_LIMIT)
-    if row.steps:
-        body = f"{body}\nsteps {steps_text(row.steps)}".strip()
+    steps = f"steps {steps_text(row.steps)}" if row.steps else ""
+    told = (inert(row.told or "", TEXT_LIMIT), contrast(row.expected, row.found), steps)
+    body = "\n".join(part for part in told if part)
     return f"<failure{_attributes(type='fail', message=message)}>{escape(body)}</failure>"
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from oloproof.reports.contrast import contrast
 from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import TEXT_LIMIT, inert
-from oloproof.reports.view import RunRow, Table, VerdictRow, system_text
+from oloproof.reports.shapes import Table
+from oloproof.reports.view import RunRow, VerdictRow, system_text
 
 
 def runs_table(runs: Iterable[RunRow]) -> Table:
@@ -18,21 +20,48 @@ def runs_table(runs: Iterable[RunRow]) -> Table:
     )
 
 
-def verdict_table(rows: Iterable[VerdictRow], *, title: str = "verdicts") -> Table:
+def verdict_table(rows: Iterable[VerdictRow]) -> Table:
     """Verdicts in the order given, with the reason and the steps that it rests on."""
     return Table(
-        title,
+        "verdicts",
         ("case", "criterion", "verdict", "reason", "steps"),
         tuple(
             (
                 case_name(row),
                 inert(row.criterion),
                 row.verdict,
-                reason_text(row.reason, row.detail),
+                reason_text(row.reason, row.told),
                 steps_text(row.steps),
             )
             for row in rows
         ),
+    )
+
+
+def failure_table(rows: Iterable[VerdictRow]) -> Table:
+    """Failing verdicts in the order given: why, on which steps, and what was expected and found instead."""
+    return Table(
+        "failures",
+        ("case", "criterion", "reason", "steps", "expected → found"),
+        tuple(
+            (
+                case_name(row),
+                inert(row.criterion),
+                reason_text(row.reason, row.told),
+                steps_text(row.steps),
+                contrast(row.expected, row.found) or NOTHING,
+            )
+            for row in rows
+        ),
+    )
+
+
+def missing_table(rows: Iterable[VerdictRow]) -> Table:
+    """Missing verdicts in the order given, with what kept the record from answering."""
+    return Table(
+        "missing",
+        ("case", "criterion", "reason"),
+        tuple((case_name(row), inert(row.criterion), reason_text(row.reason, row.told)) for row in rows),
     )
 
 
@@ -42,9 +71,16 @@ def case_name(row: VerdictRow) -> str:
     return name if row.trial == 1 else f"{name} · trial {row.trial}"
 
 
-def reason_text(reason: str | None, detail: str | None) -> str:
-    """A reason and what is told beside it, a dash where there is neither."""
-    return ": ".join(inert(part, TEXT_LIMIT) for part in (reason, detail) if part) or NOTHING
+def reason_text(reason: str | None, told: str | None) -> str:
+    """What is told of a verdict and then, in brackets, the reason's name; a dash where there is neither.
+
+    An evaluator that raised is told by the first line of its error; its traceback has a place of its own.
+    """
+    if told and reason == "evaluator_error":
+        told = told.split("\n", 1)[0]
+    if reason and told:
+        return f"{inert(told, TEXT_LIMIT)} ({inert(reason, TEXT_LIMIT)})"
+    return inert(told or reason or "", TEXT_LIMIT) or NOTHING
 
 
 def steps_text(steps: tuple[int, ...]) -> str:

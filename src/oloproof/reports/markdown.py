@@ -1,7 +1,8 @@
 """The report as a comment on a pull request: the verdict first, slices folded, never longer than a comment may be.
 
 Foreign text goes into code spans, where nothing is markup, mention, reference or link (CommonMark 0.31 §6.1; GitHub
-links mentions and references only outside code). A bar is escaped even there, since a table splits at bars first.
+links mentions and references only outside code). In a table a bar is escaped even there, since it splits at bars
+first.
 """
 
 from __future__ import annotations
@@ -21,28 +22,31 @@ _SYNTAX = re.compile(r"[\\`*<>|&~]")
 
 def render(view: View) -> str:
     """The whole comment, a newline at its end."""
-    comment = _Comment(view.run_id)
+    comment = _Comment(view.inspect)
     comment.paragraph(f"## {view.outcome.replace('_', ' ')} · {_code(view.project)}")
     comment.paragraph(_code(view.gate))
     comment.block("what to do", (f"- {step.label}: {_code(step.text)}" for step in view.next_steps))
     comment.table(
         "Rules",
         ("rule", "metric", "state", "why"),
-        ((_code(row.rule), _code(row.metric), _own(row.state), _why(row)) for row in view.decisions),
+        ((_cell(row.rule), _cell(row.metric), _own(row.state), _why(row)) for row in view.decisions),
     )
     comment.table(
         "Criteria",
         ("metric", "estimate", "interval", "cases"),
-        ((_code(row.id), _own(row.estimate), _own(row.interval), _own(row.counts)) for row in view.metrics),
+        ((_cell(row.id), _own(row.estimate), _own(row.interval), _own(row.counts)) for row in view.metrics),
+    )
+    comment.block(
+        "errors", (f"- {_code(error.label)}: {_code(error.text)}" for error in view.errors), opening="### Errors\n\n"
     )
     comment.block("warnings", (f"- {_code(warning)}" for warning in view.warnings), opening="### Warnings\n\n")
     comment.block("approvals", (f"- {_code(approval)}" for approval in view.approvals), opening="### Approvals\n\n")
-    comment.folded("Run", ("", ""), ((fact.label, _code(fact.text)) for fact in view.facts))
+    comment.folded("Run", ("", ""), ((fact.label, _cell(fact.text)) for fact in view.facts))
     comment.folded(
         "Slices",
         ("slice", "metric", "estimate", "interval", "cases"),
         (
-            (_code(row.group), _code(row.id), _own(row.estimate), _own(row.interval), _own(row.counts))
+            (_cell(row.group), _cell(row.id), _own(row.estimate), _own(row.interval), _own(row.counts))
             for row in view.slices
         ),
     )
@@ -52,15 +56,15 @@ def render(view: View) -> str:
 class _Comment:
     """Blocks of lines, as many as fit; what does not is counted and told at the end."""
 
-    def __init__(self, run_id: str) -> None:
-        self._run_id = run_id
+    def __init__(self, inspect: str) -> None:
+        self._inspect = inspect
         self._parts: list[str] = []
         self._left = LIMIT - _ROOM_FOR_TAIL
         self._omitted: list[str] = []
 
     def text(self) -> str:
         if self._omitted:
-            omitted, command = "; ".join(self._omitted), _code(f"oloproof inspect {self._run_id}")
+            omitted, command = "; ".join(self._omitted), _code(self._inspect)
             self._parts.append(f"**Not shown**, because a comment is full: {omitted}. Everything: {command}\n\n")
         return "".join(self._parts).rstrip("\n") + "\n"
 
@@ -102,7 +106,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _why(row: DecisionRow) -> str:
-    approved = f"approved by {_code(row.approved_by)}" if row.approved_by else ""
+    approved = f"approved by {_cell(row.approved_by)}" if row.approved_by else ""
     return "; ".join(part for part in (_own(row.words), _own(row.achieved), approved) if part)
 
 
@@ -111,8 +115,12 @@ def _code(text: str) -> str:
     fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
     edges = text.strip(" ") != "" and (text.startswith(("`", " ")) or text.endswith(("`", " ")))
     padding = " " if edges else ""  # one space at each end is stripped, but not from a span of spaces alone
-    escaped = text.replace("|", r"\|")
-    return f"{fence}{padding}{escaped}{padding}{fence}" if text else NOTHING
+    return f"{fence}{padding}{text}{padding}{fence}" if text else NOTHING
+
+
+def _cell(text: str) -> str:
+    """A code span in a table."""
+    return _code(text).replace("|", r"\|")
 
 
 def _own(text: str) -> str:

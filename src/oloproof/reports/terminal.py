@@ -7,6 +7,7 @@ instead, so that a narrow terminal folds lines and loses none. What the encoding
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Sequence
 
 from rich import box
@@ -18,12 +19,14 @@ from rich.text import Text
 
 from oloproof.reports.case import CaseView, StepView
 from oloproof.reports.figures import NOTHING
-from oloproof.reports.view import DecisionRow, Table, View
-from oloproof.reports.words import Fact
+from oloproof.reports.shapes import Fact, Table
+from oloproof.reports.view import DecisionRow, View
 
 _NARROWEST = 20
 _LONGEST_WORD = 32
 _READABLE = 14
+_HEAD = 16
+_LABEL = 40
 _STYLES = {
     "PASS": "green",
     "FAIL": "bold red",
@@ -38,11 +41,14 @@ _STYLES = {
     "NOT_GATED": "bold yellow",
     "NOT GATED": "bold yellow",
 }
-_ASCII = str.maketrans({"·": "-", "–": "-", "…": "...", "≥": ">=", "≤": "<=", "✗": "x", "✂": "--"})
+_ASCII = str.maketrans({"·": "-", "–": "-", "…": "...", "≥": ">=", "≤": "<=", "✗": "x", "✂": "--", "→": "->"})
 
 
-def render(view: View, *, width: int, color: bool, encoding: str = "utf-8") -> str:
-    """A report: what ran, the figures, the slices, the rules, and last, where the eye rests, the verdict."""
+def render(view: View, *, width: int, color: bool, encoding: str = "utf-8", all_slices: bool = False) -> str:
+    """A report: what ran, the figures, the slices, the rules, and last, where the eye rests, the verdict.
+
+    Slices are drawn in short, unless ``all_slices`` asks for every metric with its interval.
+    """
     page = _Page(width=width, color=color, encoding=encoding)
     page.facts(view.facts)
     page.table(
@@ -50,22 +56,27 @@ def render(view: View, *, width: int, color: bool, encoding: str = "utf-8") -> s
         ("metric", "estimate", "interval", "cases"),
         [(row.id, row.estimate, row.interval, row.counts) for row in view.metrics],
     )
-    page.table(
-        "slices",
-        ("slice", "metric", "estimate", "interval", "cases"),
-        [(row.group, row.id, row.estimate, row.interval, row.counts) for row in view.slices],
-    )
+    _errors(page, view.errors)
+    if all_slices:
+        page.table(
+            "slices",
+            ("slice", "metric", "estimate", "interval", "cases"),
+            [(row.group, row.id, row.estimate, row.interval, row.counts) for row in view.slices],
+        )
+    else:
+        _grid(page, view)
     page.table(
         "rules",
-        ("rule", "metric", "state", "reason"),
-        [(row.rule, row.metric, row.state, row.reason) for row in view.decisions],
+        ("rule", "metric", "state", "why"),
+        [(row.rule, row.metric, row.state, row.words) for row in view.decisions],
     )
     _decision_words(page, view.decisions)
     page.section("approvals", view.approvals)
     page.section("warnings", view.warnings, style="yellow")
     page.blank()
     page.line(view.gate, style=_STYLES[view.outcome])
-    page.lines((f"{step.label}: {step.text}" for step in view.next_steps), indent=2)
+    for step in view.next_steps:
+        page.hint(step)
     return page.text()
 
 
@@ -87,6 +98,9 @@ def render_case(case: CaseView, *, width: int, color: bool, encoding: str = "utf
     page.section("trajectory", (case.trajectory,))
     for step in case.steps:
         _step(page, step)
+    left_out = sum(step.left_out for step in case.steps)
+    if left_out:
+        page.line(f"{_steps_text(left_out)} left out; with --all-steps all are shown", style="yellow")
     if case.cut:
         page.line(f"✂ {case.cut}", style="yellow")
     page.section("constraints", case.constraints)
@@ -95,12 +109,56 @@ def render_case(case: CaseView, *, width: int, color: bool, encoding: str = "utf
         ("criterion", "verdict", "reason", "steps", "expected", "found"),
         [(row.criterion, row.verdict, row.reason, row.steps, row.expected, row.found) for row in case.judgments],
     )
-    page.section("traceback", case.traceback)
-    page.section("log", case.log)
+    for block in case.blocks:
+        page.section(block.title, block.lines)
     return page.text()
 
 
+def _errors(page: _Page, errors: Sequence[Fact]) -> None:
+    if errors:
+        page.title("errors")
+    for error in errors:
+        page.line(error.label, style="yellow", indent=2)
+        page.command(error.text)
+
+
+def _grid(page: _Page, view: View) -> None:
+    """The slices in short. Where the criteria do not fit side by side, tables of as many as fit stand one below the
+    other, each with the slices' values."""
+    table = view.grid
+    if not table.rows:
+        return
+    label, support, *criteria = zip(table.columns, *table.rows, strict=True)
+    left = [[_underscores_folded(head), *cells] for head, *cells in criteria]
+    if page.fitting((label, support), left[:1]) < len(left[:1]):
+        page.table(table.title, table.columns, table.rows)
+        left = []
+    else:
+        page.title(table.title)
+    while left:
+        fitting = page.fitting((label, support), left)
+        page.grid((label, support, *left[:fitting]))
+        left = left[fitting:]
+    page.hint(view.grid_hint, style="dim")
+
+
+def _underscores_folded(name: str) -> str:
+    """A criterion's name as the head of a narrow column: broken after underscores into lines of a cell's length."""
+    lines = [""]
+    for part in re.split("(?<=_)", name):
+        if lines[-1] and cell_len(lines[-1] + part) > _HEAD:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+def _steps_text(count: int) -> str:
+    return f"{count:,} {'step' if count == 1 else 'steps'}"
+
+
 def _step(page: _Page, step: StepView) -> None:
+    if step.left_out:
+        page.line(f"   … {_steps_text(step.left_out)} left out", style="dim")
     agent = "" if step.agent == NOTHING else f"{step.agent}: "
     marks = f"  ✗ {', '.join(step.offends)}" if step.offends else ""
     page.line(f"{step.number:>4}  {agent}{step.action}{marks}", style="bold red" if step.offends else "")
@@ -110,10 +168,9 @@ def _step(page: _Page, step: StepView) -> None:
 
 def _decision_words(page: _Page, decisions: Iterable[DecisionRow]) -> None:
     for row in decisions:
-        approved = f" · approved by {row.approved_by}" if row.approved_by else ""
-        page.line(f"{row.rule}: {row.words}{approved}", indent=2)
-        if row.achieved:
-            page.line(row.achieved, indent=4, style="dim")
+        approved = f"approved by {row.approved_by}" if row.approved_by else ""
+        said = " · ".join(part for part in (row.reason, row.achieved, approved) if part)
+        page.line(f"{row.rule}: {said}", indent=2, style="dim")
 
 
 def _widths(columns: Sequence[Sequence[str]], *, room: int) -> list[int] | None:
@@ -134,6 +191,11 @@ def _widths(columns: Sequence[Sequence[str]], *, room: int) -> list[int] | None:
         widths[column] += given
         spare -= given
     return widths
+
+
+def _column_width(column: Sequence[str]) -> int:
+    """The cells of the longest line, as far as a column of a grid is that wide."""
+    return min(max(cell_len(line) for cell in column for line in cell.split("\n")), _LABEL)
 
 
 class _Paper(io.StringIO):
@@ -180,10 +242,25 @@ class _Page:
         for text in texts:
             self.line(text, style=style, indent=indent)
 
+    def hint(self, hint: Fact, *, style: str = "") -> None:
+        """What to do and its command: on a line, or the command on its own, unbroken, so that it can be copied."""
+        if cell_len(line := f"{hint.label}: {hint.text}") + 2 <= self._console.width:
+            self.line(line, style=style, indent=2)
+            return
+        self.line(hint.label, style=style, indent=2)
+        self.command(hint.text)
+
+    def command(self, command: str) -> None:
+        """A command on a line of its own, which is not folded."""
+        self._console.print(self._drawn(f"    {command}", "dim"), soft_wrap=True)
+
+    def title(self, title: str) -> None:
+        self.blank()
+        self.line(title, style="bold")
+
     def section(self, title: str, texts: Sequence[str], *, style: str = "") -> None:
         if texts:
-            self.blank()
-            self.line(title, style="bold")
+            self.title(title)
             self.lines(texts, style=style, indent=2)
 
     def facts(self, facts: Sequence[Fact]) -> None:
@@ -194,8 +271,7 @@ class _Page:
         """A boxed table, or a stack of records where the longest words do not fit side by side."""
         if not rows:
             return
-        self.blank()
-        self.line(title, style="bold")
+        self.title(title)
         drawn = [[self._drawn(cell, _STYLES.get(cell, "")) for cell in row] for row in rows]
         cells = zip(columns, *([text.plain for text in row] for row in drawn), strict=True)
         widths = _widths(list(cells), room=self._console.width - 3 * len(columns) - 1)
@@ -207,6 +283,26 @@ class _Page:
             table.add_column(Text(column), width=width, overflow="fold")
         for row in drawn:
             table.add_row(*row)
+        self._console.print(table)
+
+    def fitting(self, fixed: Sequence[Sequence[str]], more: Sequence[Sequence[str]]) -> int:
+        """How many of these columns fit beside the fixed ones."""
+        room = self._console.width - 1 - sum(_column_width(column) + 3 for column in fixed)
+        count = 0
+        for column in more:
+            room -= _column_width(column) + 3
+            if room < 0:
+                break
+            count += 1
+        return count
+
+    def grid(self, columns: Sequence[Sequence[str]]) -> None:
+        """A table given by its columns, heads first, each as wide as its lines are."""
+        table = RichTable(box=box.SQUARE, header_style="dim")
+        for head, *_ in columns:
+            table.add_column(self._drawn(head), overflow="fold", max_width=_LABEL)
+        for row in zip(*(column[1:] for column in columns), strict=True):
+            table.add_row(*map(self._drawn, row))
         self._console.print(table)
 
     def _stack(self, columns: Sequence[str], rows: Sequence[Sequence[Text]]) -> None:

@@ -8,18 +8,21 @@ own syntax, nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
-from oloproof.model.case import Attempt, Case
 from oloproof.model.decision import Gate, Outcome, State
-from oloproof.model.judgment import Judgment, Word
+from oloproof.model.judgment import Word
 from oloproof.model.run import Report, Run
 from oloproof.model.tally import Metric, Tally
 from oloproof.reports import words
 from oloproof.reports.figures import NOTHING, counts_text, estimate_text, figures, interval_text, percent_of, total
+from oloproof.reports.grid import slice_grid
+from oloproof.reports.hints import Typed, errors_in_words, next_steps
 from oloproof.reports.inert import TEXT_LIMIT, inert
-from oloproof.reports.words import Fact
+from oloproof.reports.shapes import Fact, Table
 
 
 class MetricRow(Struct, frozen=True, kw_only=True):
@@ -56,13 +59,22 @@ class DecisionRow(Struct, frozen=True, kw_only=True):
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """A report, ready to draw. ``totals`` counts the verdicts of all criteria together."""
+    """A report, ready to draw. ``totals`` counts the verdicts of all criteria together.
+
+    ``inspect`` is the command that shows the report again. ``errors`` says of what went wrong how often it did, each
+    with the command that shows the first. ``grid`` holds the slices in short, a row a slice value, whose intervals and
+    quantiles ``grid_hint`` shows.
+    """
 
     project: str
     run_id: str
+    inspect: str
     facts: tuple[Fact, ...]
     metrics: tuple[MetricRow, ...]
+    errors: tuple[Fact, ...]
     slices: tuple[SliceRow, ...]
+    grid: Table
+    grid_hint: Fact
     decisions: tuple[DecisionRow, ...]
     approvals: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -73,25 +85,12 @@ class View(Struct, frozen=True, kw_only=True):
     totals: Tally
 
 
-class Table(Struct, frozen=True):
-    """A titled list of texts, for whatever needs no more: runs, verdicts."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-class CaseRecord(Struct, frozen=True, kw_only=True):
-    """What is known of one case of one run: the input of ``reports.case`` and of the case document."""
-
-    run_id: str
-    case: Case
-    attempt: Attempt
-    judgments: tuple[tuple[str, Judgment], ...]
-
-
 class VerdictRow(Struct, frozen=True, kw_only=True):
-    """One verdict: a line of ``inspect --verdicts``, an entry of JUnit, a row of the failing cases."""
+    """One verdict: a line of ``inspect --verdicts``, an entry of JUnit, a row of the failing cases.
+
+    ``error`` is what the attempt raised, where that is the reason. ``expected`` and ``found`` are UNSET where there is
+    no such value.
+    """
 
     case: str
     criterion: str
@@ -100,6 +99,14 @@ class VerdictRow(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     steps: tuple[int, ...] = ()
     detail: str | None = None
+    error: str | None = None
+    expected: Any = UNSET
+    found: Any = UNSET
+
+    @property
+    def told(self) -> str | None:
+        """What is told beside the reason."""
+        return self.detail or self.error
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
@@ -109,21 +116,29 @@ class RunRow(Struct, frozen=True, kw_only=True):
     gate: Gate | None
 
 
-def view(report: Report) -> View:
-    """Everything a report says, in the order in which it is read."""
+def view(report: Report, *, config: str = "") -> View:
+    """Everything a report says, in the order in which it is read.
+
+    ``config`` is the configuration as it must be named in a command, "" where it need not be.
+    """
+    typed = Typed(inert(report.run.id), config)
     return View(
         project=inert(report.run.project),
         run_id=inert(report.run.id),
-        facts=_facts(report),
+        inspect=typed("inspect"),
+        facts=_facts(report, typed),
         metrics=tuple(_metric_row(metric, report.run) for metric in report.measured.metrics),
+        errors=tuple(errors_in_words(report.measured.errors, typed)),
         slices=tuple(_slice_rows(report)),
+        grid=slice_grid(report.measured),
+        grid_hint=Fact("intervals and quantiles", typed("inspect", "--slices")),
         decisions=tuple(_decision_rows(report)),
         approvals=tuple(_approvals(report)),
         warnings=tuple(inert(warning, TEXT_LIMIT) for warning in report.warnings),
         outcome=report.gate.outcome,
         exit_code=report.gate.exit_code,
         gate=words.gate_line(report),
-        next_steps=words.next_steps(report),
+        next_steps=next_steps(report, typed),
         totals=total(report.measured.metrics),
     )
 
@@ -135,7 +150,7 @@ def system_text(run: Run) -> str:
     return inert(f"{named} ({system.source})" if system.source else named)
 
 
-def _facts(report: Report) -> tuple[Fact, ...]:
+def _facts(report: Report, typed: Typed) -> tuple[Fact, ...]:
     run, policy = report.run, report.policy
     facts = [
         Fact("run", inert(run.id)),
@@ -143,17 +158,32 @@ def _facts(report: Report) -> tuple[Fact, ...]:
         Fact("system", system_text(run)),
         Fact("status", run.status),
         Fact("cases", str(report.measured.cases)),
-        Fact("interval", f"{run.interval.method}, {percent_of(run.interval.level)}%"),
     ]
-    if policy is not None:
-        facts.append(Fact("rules", f"decided by {policy.interval_method}, {percent_of(policy.confidence_level)}%"))
+    if run.finished_at is not None:
+        facts.append(Fact("took", _duration(run.started_at, run.finished_at)))
+    shown = f"{run.interval.method}, {percent_of(run.interval.level)}%"
+    decided = shown if policy is None else f"{policy.interval_method}, {percent_of(policy.confidence_level)}%"
+    facts.append(Fact("interval", shown if decided == shown else f"{shown}; rules are decided by {decided}"))
     if run.own_dataset:
         facts.append(Fact("dataset", "none: the recordings are their own"))
     if run.partial:
-        facts.append(Fact("partial", f"{inert(run.partial)}: NOT GATED"))
+        facts.append(Fact("partial", inert(run.partial)))
     if run.in_process:
-        facts.append(Fact("in process", "for a debugger: NOT GATED"))
+        facts.append(Fact("in process", "for a debugger"))
+    if run.log_lines:
+        lines = f"{run.log_lines} {'line' if run.log_lines == 1 else 'lines'}"
+        facts.append(Fact("log", f"{lines} printed outside of cases: {typed('inspect', '--log')}"))
     return tuple(facts)
+
+
+def _duration(started_at: str, finished_at: str) -> str:
+    """How long a run took, to the second, which is how exactly its ends are known."""
+    elapsed = datetime.fromisoformat(finished_at) - datetime.fromisoformat(started_at)
+    minutes, seconds = divmod(round(elapsed.total_seconds()), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s" if seconds else "less than a second"
 
 
 def _metric_row(metric: Metric, run: Run) -> MetricRow:

@@ -1,4 +1,4 @@
-"""Decisions in words: which bound met which threshold, how often such a rule errs, and what to do next.
+"""Decisions in words: which bound met which threshold, and how often such a rule errs.
 
 A sentence must be true as printed. "lower bound 70.0% ≥ minimum 70.05%" is not, whatever the unrounded numbers say, so
 a bound in a sentence is given as many decimals as its comparison needs.
@@ -7,34 +7,37 @@ a bound in a sentence is given as many decimals as its comparison needs.
 from __future__ import annotations
 
 import operator
-import shlex
 from collections.abc import Callable
 from decimal import Decimal
 from typing import assert_never
 
 from msgspec import Struct
 
-from oloproof.model.decision import Decision, Rule
+from oloproof.model.decision import (
+    CountFinding,
+    CountReason,
+    Decision,
+    IntervalMethod,
+    IntervalReason,
+    NoBaseline,
+    PairFinding,
+    QuantileFinding,
+    RateFinding,
+    Rule,
+)
 from oloproof.model.run import Report
 from oloproof.model.tally import Metric, Quantile
 from oloproof.reports.figures import NO_BOUND, NOTHING, interval_text, percent_of, plain
 from oloproof.reports.inert import TEXT_LIMIT, inert
-from oloproof.stats import quantile
+from oloproof.reports.pairs import pair_reason_in_words
+from oloproof.stats import quantile, rounding
 from oloproof.stats.counts import failure_rate_bound
-from oloproof.stats.level import tail
 from oloproof.stats.rounding import percent_estimate, percent_lower, percent_upper
 
 Comparison = Callable[[Decimal, Decimal], bool]
 
 _MOST_DIGITS = 10
 _MOST_CAUSES = 10
-
-
-class Fact(Struct, frozen=True):
-    """A label and what stands beside it: a line of a header, or a thing to do and its command."""
-
-    label: str
-    text: str
 
 
 class Subject(Struct, frozen=True, kw_only=True):
@@ -44,22 +47,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     rule: Rule | None
     metric: Metric | None
     level: float
-
-    @property
-    def missing(self) -> int:
-        match self.metric:
-            case Quantile(distribution=distribution):
-                return distribution.missing_count
-            case _:
-                return self.decision.missing
-
-    @property
-    def n(self) -> int:
-        match self.metric:
-            case Quantile(distribution=distribution):
-                return distribution.n
-            case _:
-                return self.decision.passed + self.decision.failed + self.decision.missing
+    method: IntervalMethod = "wilson"
 
     def limit(self, threshold: float | None) -> str:
         """A threshold as it was written: ``70%``, ``12 steps``."""
@@ -69,13 +57,13 @@ class Subject(Struct, frozen=True, kw_only=True):
             return f"{plain(Decimal(str(threshold)))} {self.metric.unit}"
         return percent_of(threshold) + "%"
 
-    def lower(self, threshold: float | None, holds: Comparison) -> str:
-        """The lower bound, with the decimals that the comparison with ``threshold`` needs to be seen to hold."""
-        return self._bound(self.decision.lower, threshold, holds, percent_lower)
+    def lower(self, bound: float | None, threshold: float | None, holds: Comparison) -> str:
+        """A lower bound, with the decimals that the comparison with ``threshold`` needs to be seen to hold."""
+        return self._bound(bound, threshold, holds, percent_lower)
 
-    def upper(self, threshold: float | None, holds: Comparison) -> str:
-        """The upper bound, likewise."""
-        return self._bound(self.decision.upper, threshold, holds, percent_upper)
+    def upper(self, bound: float | None, threshold: float | None, holds: Comparison) -> str:
+        """An upper bound, likewise."""
+        return self._bound(bound, threshold, holds, percent_upper)
 
     def _bound(
         self, bound: float | None, threshold: float | None, holds: Comparison, percent: Callable[..., str]
@@ -95,18 +83,22 @@ def achieved_error(subject: Subject) -> str:
     The nominal error is half of what the level leaves. Wilson's score interval can exceed it near 0 and 1 (Cai 2005).
     A count rule states a fact about its suite and does not err, so only a pass without a failure says more.
     """
-    decision, level = subject.decision, subject.level
-    if decision.kind == "observed_count":
-        if decision.state not in ("PASS", "MANUAL_REVIEW") or decision.failed or decision.missing:
+    level = subject.level
+    match subject.decision.finding:
+        case CountFinding(tally=tally):
+            if subject.decision.state not in ("PASS", "MANUAL_REVIEW") or tally.failed or tally.missing:
+                return ""
+            bound = percent_upper(failure_rate_bound(tally.n, level=level))
+            proven = f"failure rate at most {bound}% with {percent_of(level)}% confidence"
+            return f"no failure in {cases_text(tally.n)}: {proven}"
+        case RateFinding(false_pass=false_pass, false_fail=false_fail):
+            return rounding.achieved_error(false_pass=false_pass, false_fail=false_fail, level=level)
+        case QuantileFinding():
             return ""
-        bound = percent_upper(failure_rate_bound(subject.n, level=level))
-        return f"no failure in {_cases(subject.n)}: failure rate at most {bound}% with {percent_of(level)}% confidence"
-    errors = {"false pass": decision.false_pass, "false fail": decision.false_fail}
-    known = {name: error for name, error in errors.items() if error is not None}
-    if not known:
-        return ""
-    text = ", ".join(f"{name} {percent_upper(error)}%" for name, error in known.items())
-    return f"error at the threshold: {text} (nominal {percent_of(tail(level))}%)"
+        case PairFinding() | NoBaseline():
+            return ""
+        case _ as never:
+            assert_never(never)
 
 
 def gate_line(report: Report) -> str:
@@ -130,17 +122,6 @@ def gate_line(report: Report) -> str:
     return f"{line}: {', '.join(causes)}" if causes else line
 
 
-def next_steps(report: Report) -> tuple[Fact, ...]:
-    """What to do about the verdict, each thing once, with its command; nothing where the gate lets the run through."""
-    if report.gate.exit_code == 0:
-        return ()
-    if report.gate.outcome == "NOT_GATED":
-        return _how_to_gate(report)
-    steps = [] if report.run.status == "complete" else [Fact("the run did not complete; run it again", "oloproof run")]
-    steps += [_next_step(decision, inert(report.run.id)) for decision in report.decisions if decision.blocking]
-    return tuple(dict.fromkeys(steps))
-
-
 def subject(report: Report, decision: Decision) -> Subject:
     """A decision beside its rule and its metric."""
     rules = () if report.policy is None else report.policy.rules
@@ -149,93 +130,106 @@ def subject(report: Report, decision: Decision) -> Subject:
         rule=next((rule for rule in rules if rule.id == decision.rule), None),
         metric=next((metric for metric in report.measured.metrics if metric.id == decision.metric), None),
         level=report.run.interval.level if report.policy is None else report.policy.confidence_level,
+        method=report.run.interval.method if report.policy is None else report.policy.interval_method,
     )
 
 
 def reason_in_words(subject: Subject) -> str:
     """Why the decision is what it is: the project's own words and figures, no text of anyone else's."""
-    decision, rule = subject.decision, subject.rule
-    minimum, maximum = decision.threshold, decision.maximum
-    allowed = f"{minimum or 0:.0f} allowed"
-    match decision.reason:
-        case "observed_failures_exceed_limit":
-            return f"{_failures(decision.failed)} observed, {allowed}"
-        case "observed_failures_within_limit":
-            return f"{_failures(decision.failed)} observed and {_cases(subject.missing)} missing, {allowed}"
-        case "missing_could_hide_failures":
-            return (
-                f"{_failures(decision.failed)} observed, {allowed}; {_cases(subject.missing)} missing could hide more"
-            )
-        case "lower_bound_meets_minimum":
-            return f"lower bound {subject.lower(minimum, operator.ge)} ≥ minimum {subject.limit(minimum)}"
-        case "upper_bound_below_minimum":
-            return f"upper bound {subject.upper(minimum, operator.lt)} < minimum {subject.limit(minimum)}"
-        case "upper_bound_meets_maximum":
-            return f"upper bound {subject.upper(maximum, operator.le)} ≤ maximum {subject.limit(maximum)}"
-        case "lower_bound_above_maximum":
-            return f"lower bound {subject.lower(maximum, operator.gt)} > maximum {subject.limit(maximum)}"
-        case "interval_within_bounds":
-            low, high = subject.lower(minimum, operator.ge), subject.upper(maximum, operator.le)
-            return f"bounds {low} and {high} lie within {subject.limit(minimum)} and {subject.limit(maximum)}"
-        case "interval_overlaps_threshold":
-            return _overlap(subject)
+    finding, rule = subject.decision.finding, subject.rule
+    match subject.decision.reason:
+        case (
+            "observed_failures_exceed_limit" | "observed_failures_within_limit" | "missing_could_hide_failures"
+        ) as reason:
+            assert isinstance(finding, CountFinding)
+            return _count_in_words(finding, reason)
+        case (
+            "lower_bound_meets_minimum"
+            | "upper_bound_below_minimum"
+            | "upper_bound_meets_maximum"
+            | "lower_bound_above_maximum"
+            | "interval_within_bounds"
+            | "interval_overlaps_threshold"
+        ) as reason:
+            assert isinstance(finding, RateFinding | QuantileFinding)
+            return _interval_in_words(subject, finding, reason)
+        case (
+            "difference_above_zero"
+            | "difference_not_above_zero"
+            | "difference_within_margin"
+            | "difference_beyond_margin"
+            | "difference_overlaps_margin"
+            | "new_failures_exceed_limit"
+            | "new_failures_within_limit"
+            | "missing_could_hide_new_failures"
+            | "no_baseline"
+        ) as reason:
+            assert isinstance(finding, PairFinding | NoBaseline)
+            return pair_reason_in_words(finding, reason)
         case "no_observation":
             return "nothing to decide on: the metric applies to no case"
         case "below_min_cases":
             needed = "" if rule is None else f", at least {rule.min_cases} required"
-            return f"{_cases(subject.n)}{needed}"
+            return f"{cases_text(finding.n)}{needed}"
         case "missing_exceeds_policy":
-            share = f" ({percent_estimate(subject.missing, subject.n)}%)" if subject.n else ""
+            share = f" ({percent_estimate(finding.missing, finding.n)}%)" if finding.n else ""
             most = "" if rule is None or rule.max_missing is None else f", at most {percent_of(rule.max_missing)}%"
-            return f"{subject.missing} of {_cases(subject.n)} missing{share}{most}"
+            return f"{finding.missing} of {cases_text(finding.n)} missing{share}{most}"
         case "review_required":
             return "the evidence passes; the rule asks that a person looks"
+        case _ as never:
+            assert_never(never)
+
+
+def _count_in_words(finding: CountFinding, reason: CountReason) -> str:
+    failures, missing = _failures(finding.tally.failed), cases_text(finding.missing)
+    allowed = f"{finding.max_failures} allowed"
+    match reason:
+        case "observed_failures_exceed_limit":
+            return f"{failures} observed, {allowed}"
+        case "observed_failures_within_limit":
+            return f"{failures} observed and {missing} missing, {allowed}"
+        case "missing_could_hide_failures":
+            return f"{failures} observed, {allowed}; {missing} missing could hide more"
         case _:
-            assert_never(decision.reason)
+            assert_never(reason)
 
 
-def _overlap(subject: Subject) -> str:
-    decision = subject.decision
-    named = (("minimum", decision.threshold), ("maximum", decision.maximum))
+def _interval_in_words(subject: Subject, finding: RateFinding | QuantileFinding, reason: IntervalReason) -> str:
+    minimum, maximum, lower, upper = finding.minimum, finding.maximum, finding.lower, finding.upper
+    match reason:
+        case "lower_bound_meets_minimum":
+            return f"lower bound {subject.lower(lower, minimum, operator.ge)} ≥ minimum {subject.limit(minimum)}"
+        case "upper_bound_below_minimum":
+            return f"upper bound {subject.upper(upper, minimum, operator.lt)} < minimum {subject.limit(minimum)}"
+        case "upper_bound_meets_maximum":
+            return f"upper bound {subject.upper(upper, maximum, operator.le)} ≤ maximum {subject.limit(maximum)}"
+        case "lower_bound_above_maximum":
+            return f"lower bound {subject.lower(lower, maximum, operator.gt)} > maximum {subject.limit(maximum)}"
+        case "interval_within_bounds":
+            low, high = subject.lower(lower, minimum, operator.ge), subject.upper(upper, maximum, operator.le)
+            return f"bounds {low} and {high} lie within {subject.limit(minimum)} and {subject.limit(maximum)}"
+        case "interval_overlaps_threshold":
+            return _overlap(subject, finding)
+        case _:
+            assert_never(reason)
+
+
+def _overlap(subject: Subject, finding: RateFinding | QuantileFinding) -> str:
+    named = (("minimum", finding.minimum), ("maximum", finding.maximum))
     limits = " and ".join(f"{name} {subject.limit(limit)}" for name, limit in named if limit is not None)
-    interval = interval_text(subject.metric, lower=decision.lower, upper=decision.upper)
+    interval = interval_text(subject.metric, lower=finding.lower, upper=finding.upper)
     words = f"{interval} does not settle {limits}"
-    if isinstance(subject.metric, Quantile) and decision.upper is None and decision.maximum is not None:
+    if isinstance(subject.metric, Quantile) and finding.upper is None and finding.maximum is not None:
         needed = quantile.needed_for_upper_bound(subject.metric.q, missing=0, level=subject.level)
         words += f"; an upper bound needs {needed} cases with none missing"
     return words
-
-
-def _how_to_gate(report: Report) -> tuple[Fact, ...]:
-    if report.run.partial:
-        return (Fact("a partial run is never gated; run the whole suite", "oloproof run"),)
-    if report.run.in_process:
-        return (Fact("a run for a debugger is never gated; run without --in-process", "oloproof run"),)
-    if report.policy is None:
-        return (
-            Fact("write the rules in release.yaml beside oloproof.yaml; if nothing is to be gated", "policy: none"),
-        )
-    return ()
-
-
-def _next_step(decision: Decision, run_id: str) -> Fact:
-    match decision.state:
-        case "FAIL":
-            return Fact("see what failed", f"oloproof inspect {run_id} --failures")
-        case "MANUAL_REVIEW":
-            rule = shlex.quote(inert(decision.rule))
-            return Fact("look at the run, then", f"oloproof gate {run_id} --approve {rule} --by NAME")
-        case "INSUFFICIENT_EVIDENCE" | "PASS":
-            if decision.reason in ("missing_could_hide_failures", "missing_exceeds_policy"):
-                return Fact("see why cases are missing", f"oloproof inspect {run_id} --verdicts")
-            return Fact("add cases; what each rule can decide at a given number", "oloproof check")
-        case _:
-            assert_never(decision.state)
 
 
 def _failures(count: int) -> str:
     return f"{count} failure" if count == 1 else f"{count} failures"
 
 
-def _cases(count: int) -> str:
+def cases_text(count: int) -> str:
+    """``1 case``, ``2 cases``."""
     return f"{count} case" if count == 1 else f"{count} cases"

@@ -9,10 +9,15 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from oloproof.model.project import CallableSystem, Project
-from oloproof.runner.ports import LoadedSystem, Progress, UserJudge
+from oloproof.runner.ports import LoadedSystem, UserJudge
 from oloproof.runner.protocol import Declared
 
-__all__ = ["Declared", "LoadedSystem", "Progress", "UserJudge", "evaluation_worker", "load"]
+__all__ = ["Declared", "LoadedSystem", "UserJudge", "evaluation_worker", "load", "prepare"]
+
+
+def prepare() -> None:
+    """Import what drives workers, before the first of them runs user code."""
+    from oloproof.runner import evaluation, inprocess, system  # noqa: F401
 
 
 def load(project: Project, *, in_process: bool = False) -> AbstractContextManager[LoadedSystem]:

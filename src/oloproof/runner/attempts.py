@@ -15,7 +15,7 @@ from oloproof.model.values import Json, snapshot
 from oloproof.record.case import CurrentCase, Recorder, enter
 from oloproof.record.journal import Event
 from oloproof.runner.loading import Loaded
-from oloproof.runner.output import CaseLog, log_here
+from oloproof.runner.output import CaseLog, Log, log_here
 from oloproof.runner.protocol import Ran, RunCase, encode, encoded
 from oloproof.runner.tracebacks import message_of, users_traceback
 
@@ -23,13 +23,21 @@ from oloproof.runner.tracebacks import message_of, users_traceback
 class CaseJob:
     """One attempt. :meth:`run` and :meth:`run_async` never raise; each belongs in a context of its own."""
 
-    def __init__(self, order: RunCase, system: Loaded, *, timeout_s: float, sink: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        order: RunCase,
+        system: Loaded,
+        *,
+        timeout_s: float,
+        sink: Callable[[Event], None],
+        log: Log | None = None,
+    ) -> None:
         self.n = order.n
         self._order = order
         self._function = system.function
         self._timeout_s = timeout_s
         self._recorder = Recorder(sink)
-        self._log = CaseLog()
+        self._log = log or CaseLog()
         self._started = perf_counter()
 
     def run(self) -> Ran:
@@ -98,7 +106,8 @@ class CaseJob:
             output=output,
             error=error,
             trajectory=self._recorder.close(over),
-            log=self._log.text(),
+            log=self._log.end(),
+            printed_before=self._log.before,
             duration_ms=(perf_counter() - self._started) * 1000,
         )
 

@@ -11,11 +11,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from threading import Lock
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from oloproof.runner.protocol import JudgeCase, RunCase, Slot
+from oloproof.runner.protocol import Began, JudgeCase, RunCase, Slot, encode
 
 
 class Job(Protocol):
@@ -25,11 +25,18 @@ class Job(Protocol):
 
     def run(self) -> Any: ...
 
-    async def run_async(self) -> Any: ...
-
     def give_up(self) -> Any: ...
 
     def line(self, result: Any) -> bytes: ...
+
+
+class AsyncJob(Job, Protocol):
+    """A job whose work is a coroutine."""
+
+    async def run_async(self) -> Any: ...
+
+
+J = TypeVar("J", bound=Job)
 
 
 class Lane(Protocol):
@@ -51,7 +58,7 @@ class _Running(Struct, frozen=True):
     slot: Slot
 
 
-class Crew:
+class Crew(Generic[J]):
     """The jobs of one worker. ``begin`` makes a job of an order; ``report`` sends a line to the parent.
 
     ``clock`` is the monotonic one, which slots tell the parent the time by.
@@ -59,7 +66,7 @@ class Crew:
 
     def __init__(
         self,
-        begin: Callable[[Any, Slot], Job],
+        begin: Callable[[Any, Slot], J],
         report: Callable[[bytes], None],
         *,
         slots: Iterable[Slot],
@@ -90,16 +97,19 @@ class Crew:
             self._pending.clear()
         return numbers
 
-    def take(self) -> Job | None:
+    def take(self) -> J | None:
         """The next job, None when none is waiting or as many run as may."""
         with self._lock:
             if not self._pending or not self._free:
                 return None
-            order, slot, now = self._pending.popleft(), self._free.pop(), self._clock()
-            slot.begin(order.n, now)
-            job = self._begin(order, slot)
-            self._running[job.n] = _Running(job, now + self._timeout_s, slot)
-            return job
+            order, slot = self._pending.popleft(), self._free.pop()
+        began = Began(order.n, self._clock())
+        self._report(encode(began))  # before user code could do anything about it; it may wait for the parent
+        slot.begin(began)
+        job = self._begin(order, slot)
+        with self._lock:
+            self._running[job.n] = _Running(job, self._clock() + self._timeout_s, slot)
+        return job
 
     def settle(self, job: Job, result: Any) -> bool:
         """Report a job's result; False when it came too late and counts no more."""

@@ -5,6 +5,7 @@ So the system can neither see what is expected of it nor tamper with the functio
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import assert_never
@@ -39,7 +40,7 @@ class WorkerJudge:
             case _ as never:
                 assert_never(never)
         self._supervisor: Supervisor[Pair, Judgments] = Supervisor(
-            LoadEvaluators(functions, project.directory, timeout_s),
+            LoadEvaluators(functions, os.fsencode(project.directory), timeout_s),
             _Verdicts(tuple(spec.criterion for spec in functions)),
             config=project.config,
             concurrency=concurrency,
@@ -48,7 +49,7 @@ class WorkerJudge:
 
     @property
     def log(self) -> str:
-        return self._supervisor.log.text()
+        return self._supervisor.log
 
     def judge(self, pairs: Iterable[Pair]) -> Iterator[Judgments]:
         return self._supervisor.run(pairs)
@@ -75,7 +76,9 @@ class _Verdicts:
         return JudgeCase(n, *job)
 
     def answered(self, job: Pair, word: Ran | Judged) -> Judgments:
-        return word.judgments if isinstance(word, Judged) else self._all("the worker answered what was not asked")
+        if not isinstance(word, Judged):
+            return self._all("the worker answered what was not asked")
+        return self._all("the worker gave no verdict") | word.judgments
 
     def lost(self, job: Pair, loss: Loss) -> Judgments:
         return self._all(loss.message)
@@ -83,5 +86,5 @@ class _Verdicts:
     def not_run(self, job: Pair) -> Judgments:
         return self._all("the run was stopped")
 
-    def _all(self, detail: str) -> Judgments:
+    def _all(self, detail: str) -> dict[str, Judgment]:
         return dict.fromkeys(self._criteria, missing("evaluator_error", detail=detail))

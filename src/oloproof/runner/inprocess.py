@@ -10,15 +10,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import Context
 
-from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.model.case import Attempt, Case
 from oloproof.model.project import CallableSystem
 from oloproof.record.journal import Event
-from oloproof.record.marks import system_mark
 from oloproof.runner.attempts import CaseJob
-from oloproof.runner.loading import Loaded, LoadError, load_function, require_one_argument
-from oloproof.runner.ports import Progress
-from oloproof.runner.protocol import Declared, Ran, decode_word
+from oloproof.runner.loading import Loaded, LoadError, declared_by, load_function, require_one_argument
+from oloproof.runner.protocol import Ran, decode_word
 from oloproof.runner.system import attempt_of, not_run, order_of
 
 
@@ -26,37 +23,31 @@ class LocalSystem:
     """A system in this process."""
 
     def __init__(self, kind: CallableSystem, system: Loaded) -> None:
-        mark = system_mark(system.function)
-        self.identity = Declared()
-        if mark is not None:
-            self.identity = Declared(name=mark.name, version=mark.version, records=mark.records)
+        self.identity = declared_by(system)
         self.log = ""
         self._timeout_s = kind.timeout_s
         self._system = system
         self._stopping = False
 
-    def run(self, cases: Iterable[Case], *, trials: int = 1, progress: Progress | None = None) -> Iterator[Attempt]:
+    def run(self, cases: Iterable[Case]) -> Iterator[Attempt]:
         for case in cases:
-            for trial in range(1, trials + 1):
-                attempt = not_run(case, trial) if self._stopping else self._attempt(case, trial)
-                if progress is not None:
-                    progress(attempt)
-                yield attempt
+            yield not_run(case) if self._stopping else self._attempt(case)
 
     def stop(self) -> None:
         self._stopping = True
 
-    def _attempt(self, case: Case, trial: int) -> Attempt:
-        job = CaseJob(order_of(0, case, trial), self._system, timeout_s=self._timeout_s, sink=_nowhere)
-        if self._system.is_async:
-            import asyncio
+    def _attempt(self, case: Case) -> Attempt:
+        job = CaseJob(order_of(0, case), self._system, timeout_s=self._timeout_s, sink=_nowhere)
+        with _streams_kept():
+            if self._system.is_async:
+                import asyncio
 
-            ran = Context().run(asyncio.run, job.run_async())
-        else:
-            ran = Context().run(job.run)
+                ran = Context().run(asyncio.run, job.run_async())
+            else:
+                ran = Context().run(job.run)
         # The same way over JSON as from a worker, so that what is judged is the same.
         answer = decode_word(job.line(ran))
-        return attempt_of(case, trial, answer if isinstance(answer, Ran) else ran)
+        return attempt_of(case, answer if isinstance(answer, Ran) else ran)
 
 
 @contextmanager
@@ -68,16 +59,25 @@ def local_system(kind: CallableSystem, config: str) -> Iterator[LocalSystem]:
     sys.path.insert(0, kind.directory)
     try:
         try:
-            system = load_function(kind.target, kind.directory)
+            with _streams_kept():
+                system = load_function(kind.target, kind.directory)
             require_one_argument(system, kind.target)
         except LoadError as exc:
-            if exc.usage:
-                raise UsageError(Problem(config, 0, 0, exc.code, exc.message, exc.hint)) from None
-            raise BrokenError(exc.message, code=exc.code, hint=exc.hint) from None
+            raise exc.failed.error(config) from None
         yield LocalSystem(kind, system)
     finally:
         if kind.directory in sys.path:
             sys.path.remove(kind.directory)
+
+
+@contextmanager
+def _streams_kept() -> Iterator[None]:
+    """User code may put what it likes in the place of its streams, which are ours too."""
+    streams = sys.stdout, sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
 
 
 def _nowhere(event: Event) -> None:

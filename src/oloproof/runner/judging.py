@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from oloproof.errors import with_article
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import PASS, Judgment, missing
 from oloproof.model.project import UserEvaluatorSpec
@@ -15,7 +16,7 @@ from oloproof.record.marks import Verdict, evaluator_mark
 from oloproof.record.steps import printable
 from oloproof.runner.loading import LoadError, load_function, parameters_of
 from oloproof.runner.protocol import JudgeCase, Judged, encode, encoded
-from oloproof.runner.tracebacks import cut, message_of, users_traceback
+from oloproof.runner.tracebacks import excerpt, message_of, users_traceback
 
 _GIVEN = ("case", "output", "trajectory", "expected")
 
@@ -91,9 +92,6 @@ class JudgingJob:
             self._judgments[function.criterion] = function.judge(self._order.case, self._order.attempt)
         return Judged(self.n, self._judgments)
 
-    async def run_async(self) -> Judged:
-        return self.run()
-
     def give_up(self) -> Judged:
         """What was judged in time; the others are missing."""
         late = _broken(f"no verdict within {self._timeout_s:g} s")
@@ -104,8 +102,11 @@ class JudgingJob:
         line = encoded(result)
         if isinstance(line, bytes):
             return line
-        broken = _broken(f"the verdicts cannot be sent: {line}")
-        return encode(Judged(self.n, {f.criterion: broken for f in self._functions}))
+        return encode(Judged(self.n, {name: self._as_sent(judgment) for name, judgment in result.judgments.items()}))
+
+    def _as_sent(self, judgment: Judgment) -> Judgment:
+        line = encoded(judgment, shared_by=len(self._functions))
+        return judgment if isinstance(line, bytes) else _broken(f"the verdict cannot be sent: {line}")
 
 
 def _names_given(parameters: list[inspect.Parameter], target: str) -> tuple[str, ...]:
@@ -134,7 +135,7 @@ def _judgment(returned: Any) -> Judgment:
     if not isinstance(returned, Verdict):
         if inspect.iscoroutine(returned):
             returned.close()
-        return _broken(f"an evaluator returns a bool or a Verdict, not a {type(returned).__name__}")
+        return _broken(f"an evaluator returns a bool or a Verdict, not {with_article(type(returned).__name__)}")
     wrong = _wrong_in(returned)
     if wrong is not None:
         return _broken(f"Verdict.{wrong}")
@@ -151,9 +152,9 @@ def _judgment(returned: Any) -> Judgment:
 
 def _wrong_in(verdict: Verdict) -> str | None:
     if type(verdict.passed) is not bool:
-        return f"passed is a {type(verdict.passed).__name__}, not exactly a bool"
+        return f"passed is {with_article(type(verdict.passed).__name__)}, not exactly a bool"
     if verdict.reason is not None and not isinstance(verdict.reason, str):
-        return f"reason is a {type(verdict.reason).__name__}, not text"
+        return f"reason is {with_article(type(verdict.reason).__name__)}, not text"
     steps = verdict.steps
     if not isinstance(steps, tuple | list) or any(type(step) is not int for step in steps):
         return "steps are not step indexes"
@@ -161,4 +162,4 @@ def _wrong_in(verdict: Verdict) -> str | None:
 
 
 def _broken(detail: str) -> Judgment:
-    return missing("evaluator_error", detail=cut(detail))
+    return missing("evaluator_error", detail=excerpt(detail))

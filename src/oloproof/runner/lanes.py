@@ -13,7 +13,7 @@ from threading import Lock, Thread, get_ident
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from oloproof.runner.crew import Crew, Job
+from oloproof.runner.crew import AsyncJob, Crew, Job
 
 if TYPE_CHECKING:
     import asyncio
@@ -33,7 +33,7 @@ class ThreadLane:
     hired only when that one's slot is free again.
     """
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: Crew[Job]) -> None:
         self._crew = crew
         self._calls: SimpleQueue[None] = SimpleQueue()
         self._lock = Lock()
@@ -79,7 +79,7 @@ class ThreadLane:
 class LoopLane:
     """An event loop on a thread of its own, with a task for each job."""
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: Crew[AsyncJob]) -> None:
         import asyncio  # tens of milliseconds that plain functions need not pay
 
         self._asyncio = asyncio
@@ -107,7 +107,7 @@ class LoopLane:
 class _Line:
     """One event loop until it is blocked. ``silent_since`` is when it was last asked something and had not answered."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, crew: Crew) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, crew: Crew[AsyncJob]) -> None:
         self.silent_since: float | None = None
         self._loop = loop
         self._crew = crew
@@ -147,7 +147,7 @@ class _Line:
         while not self._retired and (job := self._crew.take()) is not None:
             self._tasks[job.n] = self._loop.create_task(self._do(job), context=Context())
 
-    async def _do(self, job: Job) -> None:
+    async def _do(self, job: AsyncJob) -> None:
         try:
             self._crew.settle(job, await job.run_async())
         finally:

@@ -9,19 +9,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from oloproof.errors import did_you_mean
+from oloproof.errors import OloproofError, did_you_mean, with_article
+from oloproof.record.marks import system_mark
+from oloproof.record.steps import printable
+from oloproof.runner.protocol import Declared, Failed
 from oloproof.runner.tracebacks import has_users_frames, message_of, users_traceback
 
 
 class LoadError(Exception):
-    """User code could not be loaded. ``usage``: the name is wrong, rather than what it names."""
+    """User code could not be loaded; ``failed`` says why. ``usage``: the name is wrong, rather than what it names."""
 
     def __init__(self, message: str, *, code: str, usage: bool, hint: str = "") -> None:
         super().__init__(message)
-        self.message = message
-        self.code = code
-        self.usage = usage
-        self.hint = hint
+        self.failed = Failed(usage, code, printable(message), printable(hint))
 
 
 class Loaded(Struct, frozen=True):
@@ -48,8 +48,14 @@ def load_function(target: str, directory: str) -> Loaded:
             hint = did_you_mean(name, (known for known in names if not known.startswith("_")))
             raise LoadError(f"{module_name} has no {path!r}", code="OLO402", usage=True, hint=hint) from None
     if not callable(value):
-        raise LoadError(f"{target} is a {type(value).__name__}, not a function", code="OLO403", usage=True)
+        raise LoadError(f"{target} is {with_article(type(value).__name__)}, not a function", code="OLO403", usage=True)
     return Loaded(value, _is_async(value))
+
+
+def declared_by(loaded: Loaded) -> Declared:
+    """What the decorator of a system declares."""
+    mark = system_mark(loaded.function)
+    return Declared() if mark is None else Declared(name=mark.name, version=mark.version, records=mark.records)
 
 
 def parameters_of(loaded: Loaded) -> list[inspect.Parameter] | None:
@@ -92,7 +98,9 @@ def _module(name: str, target: str, directory: str) -> Any:
                 ) from None
         told = users_traceback(exc)
         message = f"importing {name} failed: {message_of(exc)}"
-        raise LoadError(message if told is None else f"{message}\n{told}", code="OLO404", usage=False) from None
+        message = message if told is None else f"{message}\n{told}"
+        code = exc.problems[0].code if isinstance(exc, OloproofError) else "OLO404"
+        raise LoadError(message.replace(f" [{code}]", ""), code=code, usage=False) from None
 
 
 def _is_async(value: Any) -> bool:

@@ -1,48 +1,87 @@
-"""Where user code's prints go: to the log of the case that prints, by context variable."""
+"""Where user code's prints go: to the log of the case that prints, by context variable, else to the worker's spool."""
 
 from __future__ import annotations
 
+import codecs
 import io
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
-from typing import TextIO
+from typing import Protocol
 
 LOG_BYTES = 64 * 1024
+CUT = "[what was printed past 64 KiB was not kept]"
 
-_current_log: ContextVar[CaseLog] = ContextVar("oloproof_case_log")
+_C_UNBUFFERED = 2  # _IONBF
+
+_current_log: ContextVar[Log] = ContextVar("oloproof_case_log")
+
+
+class Log(Protocol):
+    """What one case prints. ``before`` is what was printed since the case before it, and belongs to no case."""
+
+    @property
+    def before(self) -> str: ...
+
+    def write(self, text: str) -> None:
+        """Keep a print of the case's own. After the end it is not kept."""
+
+    def end(self) -> str:
+        """Nothing more is listened to. What was printed, however often that is asked."""
 
 
 class CaseLog:
-    """The first 64 KiB of what one case printed."""
+    """What one of several cases prints through Python, each in a context of its own."""
+
+    before = ""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._left = LOG_BYTES
+        self._left = LOG_BYTES + 1
 
     def write(self, text: str) -> None:
         if self._left > 0:
             self._parts.append(text[: self._left])
         self._left -= len(text)
 
-    def text(self) -> str:
-        if not self._parts:
-            return ""
-        data = "".join(self._parts).encode("utf-8", "backslashreplace")
-        kept = data[:LOG_BYTES].decode("utf-8", "ignore")
-        if len(data) > LOG_BYTES or self._left < 0:
-            kept += "\n[what was printed past 64 KiB was not kept]"
-        return kept
+    def end(self) -> str:
+        return kept_text(to_bytes("".join(self._parts)))
 
 
-def log_here(log: CaseLog) -> None:
+def to_bytes(text: str) -> bytes:
+    """Any text as UTF-8: lone surrogates become escapes."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def kept_text(data: bytes) -> str:
+    """The first 64 KiB of what was printed, and a line that says so where there was more."""
+    is_cut = len(data) > LOG_BYTES
+    text = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(data[:LOG_BYTES], final=not is_cut)
+    if len(text) > LOG_BYTES // 4:  # a byte that is no UTF-8 takes four characters
+        told = text.encode()
+        is_cut = is_cut or len(told) > LOG_BYTES
+        text = told[:LOG_BYTES].decode("utf-8", "ignore")
+    return f"{text}\n{CUT}" if is_cut else text
+
+
+def log_here(log: Log) -> None:
     """What this context prints from now on goes to ``log``."""
     _current_log.set(log)
 
 
-def route_prints() -> None:
-    """Put routers in the place of ``sys.stdout`` and ``sys.stderr``. What no case prints goes where it went before."""
-    sys.stdout = _Router(sys.stdout)
-    sys.stderr = _Router(sys.stderr)
+def route_prints(beyond: Callable[[bytes], None]) -> None:
+    """Put routers in the place of ``sys.stdout`` and ``sys.stderr``; ``beyond`` is given what no case's context prints.
+
+    The C library is told to keep nothing back either, so that what it prints stands in its place among the rest.
+    """
+    sys.stdout = _Router(1, beyond)
+    sys.stderr = _Router(2, beyond)
+    with suppress(Exception):  # another system names its stream otherwise: there, C prints come when the process ends
+        import ctypes
+
+        library = ctypes.CDLL(None)
+        library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, _C_UNBUFFERED, ctypes.c_size_t(0))
 
 
 class _Router(io.TextIOBase):
@@ -51,31 +90,29 @@ class _Router(io.TextIOBase):
     encoding = "utf-8"
     errors = "backslashreplace"
 
-    def __init__(self, beyond: TextIO) -> None:
+    def __init__(self, fd: int, beyond: Callable[[bytes], None]) -> None:
+        self._fd = fd
         self._beyond = beyond
         self.buffer = _Bytes(self)
 
     def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         log = _current_log.get(None)
-        if log is not None and isinstance(text, str):
+        if log is None:
+            self._beyond(to_bytes(text))
+        else:
             log.write(text)
-            return len(text)
-        try:
-            return self._beyond.write(text)
-        except (OSError, ValueError):  # closed by user code
-            return len(text)
+        return len(text)
 
     def flush(self) -> None:
-        try:
-            self._beyond.flush()
-        except (OSError, ValueError):
-            return
+        """Nothing is held back."""
 
     def close(self) -> None:
-        self.flush()
+        """A program may close its streams; the next case prints to them again."""
 
     def fileno(self) -> int:
-        return self._beyond.fileno()
+        return self._fd
 
     def writable(self) -> bool:
         return True
@@ -101,4 +138,4 @@ class _Bytes(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        self._router.flush()
+        """As the router's."""

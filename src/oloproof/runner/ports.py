@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import Judgment
 from oloproof.runner.protocol import Declared
-
-Progress = Callable[[Attempt], None]
 
 
 class LoadedSystem(Protocol):
@@ -21,14 +19,12 @@ class LoadedSystem(Protocol):
 
     @property
     def log(self) -> str:
-        """What it printed outside of any case so far, up to 256 KiB."""
+        """The first 64 KiB of what it printed outside of any case so far."""
 
-    def run(self, cases: Iterable[Case], *, trials: int = 1, progress: Progress | None = None) -> Iterator[Attempt]:
-        """Attempts in the order of the cases, each case's trials one after the other.
+    def run(self, cases: Iterable[Case]) -> Iterator[Attempt]:
+        """Attempts in the order of the cases, which are read as they are needed.
 
-        ``progress`` is told each attempt as it is over, before its turn comes. The cases are read as they are needed.
-
-        Errors: BrokenError when the system can no longer be loaded.
+        When the system can no longer be loaded, the attempts that are left are errors, each of them.
         """
 
     def stop(self) -> None:
@@ -40,10 +36,10 @@ class UserJudge(Protocol):
 
     @property
     def log(self) -> str:
-        """What they printed so far, up to 256 KiB."""
+        """The first 64 KiB of what they printed so far."""
 
     def judge(self, pairs: Iterable[tuple[Case, Attempt]]) -> Iterator[Mapping[str, Judgment]]:
         """The judgments of each pair by criterion, in the order of the pairs.
 
-        Errors: BrokenError when the evaluators can no longer be loaded.
+        When the evaluators can no longer be loaded, the verdicts that are left are missing.
         """

@@ -1,4 +1,4 @@
-"""A worker seen from outside: its process, the link to it, its slots, and what it prints past any case."""
+"""A worker seen from outside: its process, the link to it, its slots, and what it prints."""
 
 from __future__ import annotations
 
@@ -8,20 +8,33 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from contextlib import ExitStack, suppress
 from time import monotonic
 
-from msgspec import DecodeError
+from msgspec import Struct
 
 from oloproof.record.journal import Event
-from oloproof.runner.protocol import Began, Lines, Order, Stop, Word, decode_word, encode, read_slot
+from oloproof.runner.output import LOG_BYTES, kept_text
+from oloproof.runner.protocol import (
+    MAX_LINE_BYTES,
+    Garbled,
+    Lines,
+    Order,
+    Stop,
+    Word,
+    encode,
+    heard,
+    read_slot,
+)
+from oloproof.runner.spool import anonymous_file, seal, spool_file, unread
 
 GOODBYE_S = 2.0
 """How long a worker may take to end normally (exit hooks, threads of its own) before it is killed."""
 
-RUN_LOG_BYTES = 256 * 1024
 _READ_BYTES = 256 * 1024
+_LAST_READS = 16
+"""How often a dead worker's link is read: a process that it left behind may write to it without end."""
+
 _TICK_S = 0.5
 
 
@@ -30,16 +43,26 @@ class WorkerEnded(Exception):
 
 
 class RunLog:
-    """The first of what workers printed outside of any case, or past Python."""
+    """The first 64 KiB of what workers printed that belongs to no case."""
 
     def __init__(self) -> None:
-        self._kept = bytearray()
+        self._kept = b""
 
     def write(self, data: bytes) -> None:
-        self._kept += data[: RUN_LOG_BYTES - len(self._kept)]
+        self._kept += data[: LOG_BYTES + 1 - len(self._kept)]
 
-    def text(self) -> str:
-        return self._kept.decode("utf-8", "backslashreplace")
+    def text(self, more: bytes = b"") -> str:
+        """What was kept, and ``more`` behind it."""
+        return kept_text(self._kept + more)
+
+
+class Remains(Struct, frozen=True):
+    """What a dead worker leaves: what it said last, what was recorded by the order's number, and what it had printed
+    since it last answered."""
+
+    words: list[Word | Garbled]
+    recorded: dict[int, list[Event]]
+    printed: bytes
 
 
 class Waker:
@@ -69,36 +92,33 @@ class WorkerProcess:
     Errors: OSError when it cannot be started.
     """
 
-    def __init__(self, directory: str, *, slots: int, log: RunLog, waker: Waker) -> None:
+    def __init__(self, directory: bytes, *, slots: int, log: RunLog, waker: Waker) -> None:
         self._log = log
+        self.heading = b""
         self._waker = waker
-        self._lines = Lines()
+        self._lines = Lines(2 * MAX_LINE_BYTES)
         self._unsent = bytearray()
         self._opened = ExitStack()
         with ExitStack() as ours, ExitStack() as theirs:
             self._link, link = socket.socketpair()
             ours.callback(self._link.close)
             theirs.callback(link.close)
-            self._printed, printed = os.pipe()
-            ours.callback(os.close, self._printed)
-            theirs.callback(os.close, printed)
-            self._slots = [_anonymous_file(ours) for _ in range(slots)]
-            passed = [link.fileno(), *self._slots]
+            self._spool = spool_file(ours)
+            self._slots = [anonymous_file(ours) for _ in range(slots)]
+            passed = [link.fileno(), self._spool, *self._slots]
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "oloproof.runner.worker", *map(str, passed)],
+                [sys.executable, "-P", "-u", "-m", "oloproof.runner.worker", *map(str, passed)],
                 stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=printed,
+                stdout=self._spool,
+                stderr=self._spool,
                 cwd=directory,
                 pass_fds=passed,
                 start_new_session=True,
             )
             self._opened = ours.pop_all()
         self._link.setblocking(False)
-        os.set_blocking(self._printed, False)
         self._selector = self._opened.enter_context(selectors.DefaultSelector())
         self._selector.register(self._link, selectors.EVENT_READ)
-        self._selector.register(self._printed, selectors.EVENT_READ)
         self._selector.register(waker.reader, selectors.EVENT_READ)
         self._ending = _end_of(self._process, self._opened)
         if self._ending is not None:
@@ -109,11 +129,10 @@ class WorkerProcess:
         self._unsent += b"".join(encode(order) + b"\n" for order in orders)
         self._flush()
 
-    def receive(self, wait_s: float) -> list[Word]:
+    def receive(self, wait_s: float) -> list[Word | Garbled]:
         """What the worker says; an empty list after ``wait_s`` seconds, or when woken.
 
-        Errors: WorkerEnded, after everything that it said before has been received; ValueError when it does not speak
-        the protocol.
+        Errors: WorkerEnded, after everything that it said before has been received.
         """
         until = monotonic() + wait_s
         while True:
@@ -121,16 +140,15 @@ class WorkerProcess:
             ready = {
                 key.fd for key, _ in self._selector.select(left if self._ending is not None else min(left, _TICK_S))
             }
-            if self._printed in ready:
-                self._keep_printed()
             if self._unsent:
                 self._flush()
             ended = self._ending in ready if self._ending is not None else self._process.poll() is not None
             if self._link.fileno() in ready or ended:
-                words, closed = self._heard()
+                data = self._read()
+                words = self._words_in(data or b"")
                 if words:
                     return words
-                if closed or ended:
+                if data == b"" or (ended and data is None):
                     raise WorkerEnded(self._how_it_ended())
             if self._waker.reader in ready:
                 with suppress(BlockingIOError):
@@ -139,17 +157,23 @@ class WorkerProcess:
             if monotonic() >= until:
                 return []
 
-    def bury(self) -> dict[int, tuple[Began, list[Event]]]:
-        """End the process for good, and say what it was doing, by the order's number."""
+    def printed(self) -> bytes:
+        """What it printed and has not told in an answer, below :attr:`heading`."""
+        data = unread(self._spool)
+        return self.heading + data if data else b""
+
+    def bury(self) -> Remains:
+        """End the process for good, and say what it was doing."""
         self._end()
         found = [slot for fd in self._slots if (slot := read_slot(fd)) is not None]
+        remains = Remains(self._last_words(), {began.n: events for began, events in found}, self.printed())
         self._close()
-        return {began.n: (began, events) for began, events in found}
+        return remains
 
     def say_goodbye(self) -> None:
         """Let the worker end normally, and kill what is left of it after a while."""
         until = monotonic() + GOODBYE_S
-        with suppress(WorkerEnded, ValueError, OSError):
+        with suppress(WorkerEnded, OSError):
             self.send([Stop()])
             while (left := until - monotonic()) > 0:
                 self.receive(left)
@@ -158,6 +182,7 @@ class WorkerProcess:
     def kill(self) -> None:
         """End the process and all that it started."""
         self._end()
+        self._log.write(self.printed())
         self._close()
 
     def _end(self) -> None:
@@ -166,28 +191,32 @@ class WorkerProcess:
         self._process.wait()
 
     def _close(self) -> None:
-        self._keep_printed()
+        seal(self._spool)
         self._opened.close()
 
-    def _heard(self) -> tuple[list[Word], bool]:
-        """What is there to be read, and whether the link is closed behind it."""
-        lines: list[bytes] = []
-        closed = False
-        while not closed:
-            try:
-                data = self._link.recv(_READ_BYTES)
-            except BlockingIOError:
+    def _last_words(self) -> list[Word | Garbled]:
+        words: list[Word | Garbled] = []
+        for _ in range(_LAST_READS):
+            data = self._read()
+            if not data:
                 break
-            except ConnectionError:
-                data = b""
-            closed = not data
-            lines += self._lines.feed(data)
-            if lines and len(data) < _READ_BYTES:
-                break
+            words += self._words_in(data)
+        return words
+
+    def _read(self) -> bytes | None:
+        """Some of what is there to be read: None when nothing is, empty when nothing will be."""
         try:
-            return [decode_word(line) for line in lines], closed
-        except DecodeError as exc:
-            raise ValueError(f"it said what is no answer: {exc}") from None
+            return self._link.recv(_READ_BYTES)
+        except BlockingIOError:
+            return None
+        except ConnectionError:
+            return b""
+
+    def _words_in(self, data: bytes) -> list[Word | Garbled]:
+        try:
+            return [heard(line) for line in self._lines.feed(data) if line]
+        except ValueError as exc:
+            return [Garbled(str(exc))]
 
     def _flush(self) -> None:
         try:
@@ -202,18 +231,6 @@ class WorkerProcess:
         if self._selector.get_key(self._link).events != wanted:
             self._selector.modify(self._link, wanted)
 
-    def _keep_printed(self) -> None:
-        """Drain what was printed, so that whoever prints is never held up."""
-        try:
-            for _ in range(64):
-                data = os.read(self._printed, _READ_BYTES)
-                self._log.write(data)
-                if not data:
-                    self._selector.unregister(self._printed)
-                    return
-        except (BlockingIOError, KeyError):
-            return
-
     def _how_it_ended(self) -> str:
         try:
             status = self._process.wait(timeout=GOODBYE_S)
@@ -224,15 +241,6 @@ class WorkerProcess:
                 return f"was killed by {signal.Signals(-status).name}"
             return f"was killed by signal {-status}"
         return f"ended with exit status {status}"
-
-
-def _anonymous_file(opened: ExitStack) -> int:
-    """A file without a name, which this process can still read when the worker that wrote it is gone."""
-    if sys.platform == "linux":
-        fd = os.memfd_create("oloproof-slot")
-        opened.callback(os.close, fd)
-        return fd
-    return opened.enter_context(tempfile.TemporaryFile()).fileno()
 
 
 def _end_of(process: subprocess.Popen[bytes], opened: ExitStack) -> int | None:

@@ -3,6 +3,9 @@
 The parent sends orders, the worker answers with words. A line never holds a raw line feed, since JSON escapes it. A
 worker also keeps a *slot* for each attempt that it runs: a file of lines that outlives it, with the attempt's number
 and everything that was recorded so far.
+
+User code shares the worker's process, and may write whatever it likes to either. What has arrived over the socket
+cannot be taken back; so it is there that a worker says what it begins, before user code hears of it.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, field
 
+from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import UserEvaluatorSpec
@@ -21,7 +25,10 @@ from oloproof.model.trajectory import Trajectory
 from oloproof.record.journal import Event
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
-"""What one attempt may send; a larger output is that case's error."""
+"""What one attempt may send, and what is read of its slot; a larger output is that case's error."""
+
+NESTING_LEFT = 400
+"""How many levels more than its own what was received could be nested in and still be written and read again."""
 
 
 class Declared(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,8 +43,10 @@ class Declared(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LoadSystem(Struct, frozen=True, tag="load_system"):
+    """Load the system. ``directory`` is a path in the file system's own bytes, which need not be text."""
+
     target: str
-    directory: str
+    directory: bytes
     timeout_s: float
 
 
@@ -45,7 +54,7 @@ class LoadEvaluators(Struct, frozen=True, tag="load_evaluators"):
     """Load what judges cases."""
 
     functions: tuple[UserEvaluatorSpec, ...]
-    directory: str
+    directory: bytes
     timeout_s: float
 
 
@@ -82,8 +91,11 @@ Order = LoadSystem | LoadEvaluators | RunCase | JudgeCase | Halt | Stop
 # --- words: worker to parent ---------------------------------------------------------------------------------------
 
 
-class Ready(Struct, frozen=True, tag="ready"):
+class Ready(Struct, frozen=True, omit_defaults=True, tag="ready"):
+    """The user's code is loaded; ``printed`` is what it printed meanwhile."""
+
     declared: Declared
+    printed: str = ""
 
 
 class Failed(Struct, frozen=True, omit_defaults=True, tag="failed"):
@@ -94,15 +106,29 @@ class Failed(Struct, frozen=True, omit_defaults=True, tag="failed"):
     message: str
     hint: str = ""
 
+    def error(self, config: str) -> UsageError | BrokenError:
+        """The same as an error; a wrong name was written in the configuration."""
+        if self.usage:
+            return UsageError(Problem(self.code, self.message, self.hint, file=config))
+        return BrokenError(self.message, code=self.code, hint=self.hint)
+
+
+class Began(Struct, frozen=True, tag="began"):
+    """Attempt ``n`` begins at ``at`` on the monotonic clock, which all processes share."""
+
+    n: int
+    at: float
+
 
 class Ran(Struct, frozen=True, omit_defaults=True, tag="ran"):
-    """What one attempt left."""
+    """What one attempt left. ``printed_before``: what was printed since the attempt before it, which is no case's."""
 
     n: int
     output: Any = UNSET
     error: AttemptError | None = None
     trajectory: Trajectory | None = None
     log: str = ""
+    printed_before: str = ""
     duration_ms: float | None = None
 
 
@@ -120,7 +146,13 @@ class Dropped(Struct, frozen=True, tag="dropped"):
 
 
 Result = Ran | Judged
-Word = Ready | Failed | Ran | Judged | Dropped
+Word = Ready | Failed | Began | Ran | Judged | Dropped
+
+
+class Garbled(Struct, frozen=True):
+    """What came over the link and is no word, for the reason ``why``."""
+
+    why: str
 
 
 # --- bytes ---------------------------------------------------------------------------------------------------------
@@ -131,19 +163,41 @@ decode_order = msgspec.json.Decoder(Order).decode
 decode_word = msgspec.json.Decoder(Word).decode
 
 
-def encoded(result: Result) -> bytes | str:
-    """A result as bytes, or why it cannot be sent: it is too large, or holds what JSON cannot carry."""
+def encoded(result: Result | Judgment, *, shared_by: int = 1) -> bytes | str:
+    """A result as bytes, or why it cannot be sent: it is too large, or holds what JSON cannot carry.
+
+    ``shared_by`` so many may take no more than one alone.
+    """
+    most = MAX_LINE_BYTES // shared_by
     try:
         line = encode(result)
     except Exception as exc:
         return f"{type(exc).__name__}: {exc}"
-    if len(line) > MAX_LINE_BYTES:
-        return f"it takes {len(line)} bytes, and at most {MAX_LINE_BYTES} are taken"
+    if len(line) > most:
+        return f"it takes {len(line)} bytes, and at most {most} are taken"
     return line
 
 
+def heard(line: bytes) -> Word | Garbled:
+    """The word that a line says."""
+    try:
+        _refuse_deep(line)
+        return decode_word(line)
+    except Exception as exc:  # beside what is no JSON: RecursionError, MemoryError
+        return Garbled(str(exc))
+
+
+def _refuse_deep(line: bytes) -> None:
+    """Errors: RecursionError when what the line holds could be decoded here and not be encoded elsewhere."""
+    if line.count(b"[") + line.count(b"{") > NESTING_LEFT:
+        msgspec.json.decode(b"[" * NESTING_LEFT + line + b"]" * NESTING_LEFT)
+
+
 class Lines:
-    """Cuts a stream of bytes into lines. Errors: ValueError for a line longer than ``limit`` bytes."""
+    """Cuts a stream of bytes into lines.
+
+    Errors: ValueError for a line longer than ``limit`` bytes, the beginning of which is forgotten.
+    """
 
     def __init__(self, limit: int = 4 * MAX_LINE_BYTES) -> None:
         self._limit = limit
@@ -156,6 +210,7 @@ class Lines:
         self._size += len(data)
         if b"\n" not in data:
             if self._size > self._limit:
+                self._parts, self._size = [], 0
                 raise ValueError(f"a line of more than {self._limit} bytes")
             return []
         *lines, rest = b"".join(self._parts).split(b"\n")
@@ -166,13 +221,6 @@ class Lines:
 # --- slots ---------------------------------------------------------------------------------------------------------
 
 
-class Began(Struct, frozen=True, tag="began"):
-    """Attempt ``n`` began at ``at`` on the monotonic clock, which all processes share."""
-
-    n: int
-    at: float
-
-
 class Slot:
     """The worker's end of a slot: a best effort. Where it cannot be written, only a killed process loses by it."""
 
@@ -180,14 +228,14 @@ class Slot:
         self._fd = fd
         self._end = 0
 
-    def begin(self, n: int, at: float) -> None:
+    def begin(self, began: Began) -> None:
         """Forget the attempt before, and say that this one begins."""
         try:
             os.ftruncate(self._fd, 0)
         except OSError:
             return
         self._end = 0
-        self.write(Began(n, at))
+        self.write(began)
 
     def write(self, entry: Began | Event) -> None:
         """Hand the entry to the kernel, which keeps it whatever becomes of this process."""
@@ -197,22 +245,32 @@ class Slot:
             return
 
 
+_READ_BYTES = 1024 * 1024
 _decode_entry = msgspec.json.Decoder(Began | Event).decode
 
 
 def read_slot(fd: int) -> tuple[Began, list[Event]] | None:
-    """What the slot of a dead worker holds, up to the entry that its end cut short; None when nothing had begun."""
-    size = os.fstat(fd).st_size
-    entries = _entries(os.pread(fd, size, 0).split(b"\n")[:-1])
+    """What the slot of a dead worker holds, up to the first entry that is none; None when nothing had begun.
+
+    User code may have made the file as long as it liked: what is past :data:`MAX_LINE_BYTES` is not read.
+    """
+    entries = _entries(_lines_of(fd))
     began = next(entries, None)
     if not isinstance(began, Began):
         return None
     return began, [entry for entry in entries if not isinstance(entry, Began)]
 
 
+def _lines_of(fd: int) -> Iterator[bytes]:
+    lines = Lines()
+    for start in range(0, min(os.fstat(fd).st_size, MAX_LINE_BYTES), _READ_BYTES):
+        yield from lines.feed(os.pread(fd, min(_READ_BYTES, MAX_LINE_BYTES - start), start))
+
+
 def _entries(lines: Iterable[bytes]) -> Iterator[Began | Event]:
     for line in lines:
         try:
+            _refuse_deep(line)
             yield _decode_entry(line)
-        except msgspec.DecodeError:
+        except Exception:  # cut short by the worker's end, or written by user code
             return

@@ -14,15 +14,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from oloproof.errors import Problem, UsageError
+from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers import recordings
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.project import Project, RecordedSystem
-from oloproof.model.recording import Recording, read, skim, to_attempt, to_case
+from oloproof.model.recording import Recording, brings_a_case, read, skim, to_attempt, to_case
 from oloproof.project import check_cases
+from oloproof.record.steps import printable
 from oloproof.store import SourceRef, file_digest
-
-MOST_PROBLEMS = 50
 
 
 class Attempted(NamedTuple):
@@ -38,13 +37,24 @@ class Recordings:
 
     def __init__(self, project: Project, system: RecordedSystem, cases: Sequence[Case] | None) -> None:
         """``cases`` None: the recordings are their own dataset. Raises UsageError for a file that cannot be read."""
-        self.source = f"recorded {' '.join(system.patterns)}"
+        self.source = printable(f"recorded {' '.join(system.patterns)}")
+        self.interrupted = False
+        """:meth:`stop` left some recordings unread."""
         self._project = project
         self._reader = read if project.user_evaluators else skim
         self._own_dataset = cases is None
         self._cases = {case.id: case for case in cases or ()}
         self._files = [(file, _reference(file, project.directory), _digest(file)) for file in system.files]
         self._stopped = False
+        self._ignored = 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is odd with the recordings that were read so far."""
+        if not self._ignored:
+            return ()
+        noun, verb = ("recording", "brings") if self._ignored == 1 else ("recordings", "bring")
+        return (f"{self._ignored:,} {noun} {verb} input, expected or metadata, which are ignored beside a dataset",)
 
     @property
     def digest(self) -> str:
@@ -65,6 +75,7 @@ class Recordings:
         keys: dict[str, tuple[str, Case]] = {}
         for place, recording, source in self._read():
             case = to_case(recording) if self._own_dataset else self._cases.get(recording.case)
+            self._ignored += not self._own_dataset and brings_a_case(recording)
             problems += self._problems(place, recording, case, seen)
             if len(problems) >= MOST_PROBLEMS:
                 break
@@ -88,6 +99,7 @@ class Recordings:
             with open(file, "rb") as lines:
                 for line, recording in recordings.decode(lines, reader=self._reader, file=file):
                     if self._stopped:
+                        self.interrupted = True
                         return
                     yield (file, line.number), recording, SourceRef(reference, digest, line.offset, line.length)
 
@@ -103,14 +115,14 @@ class Recordings:
         first = seen.setdefault((recording.case, recording.trial), place)
         if first is not place:
             what = f"case {recording.case!r}, trial {recording.trial}, was recorded already at {first[0]}:{first[1]}"
-            return [Problem(file, line, 0, "OLO310", what, "number the trials of a case 1, 2, 3 …")]
+            return [Problem("OLO310", what, "number the trials of a case 1, 2, 3 …", file=file, line=line)]
         if case is None:
             what = f"a recording of {recording.case!r}, and the dataset has no such case"
-            return [Problem(file, line, 0, "OLO311", what, "record the dataset's cases under their own ids")]
+            return [Problem("OLO311", what, "record the dataset's cases under their own ids", file=file, line=line)]
         if not self._own_dataset:
             return []
         return [
-            Problem(file, line, 0, "OLO312", f"case {case.id!r}: {wrong}")
+            Problem("OLO312", f"case {case.id!r}: {wrong}", file=file, line=line)
             for evaluator in self._project.evaluators
             if (wrong := evaluator.case_problem(case)) is not None
         ]
@@ -120,7 +132,7 @@ def _digest(file: str) -> str:
     try:
         return file_digest(Path(file))
     except OSError as error:
-        raise UsageError(Problem(file, 0, 0, "OLO313", f"cannot be read: {error.strerror or error}")) from error
+        raise UsageError(Problem("OLO313", f"cannot be read: {error.strerror or error}", file=file)) from error
 
 
 def _reference(file: str, directory: str) -> str:

@@ -2,7 +2,8 @@
 
 Jobs are read from their iterator only as far as the window reaches past the oldest unanswered one, so memory does not
 grow with their number. A few more orders than can run are sent ahead, so that no worker waits for its parent; those
-that a dead worker had not begun go to the next one.
+that a dead worker had not begun go to the next one. What user code writes to the link in the worker's name can answer
+for nothing but a job that runs.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from time import monotonic
-from typing import Generic, Literal, Protocol, TypeVar, assert_never
+from typing import Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
-from oloproof.errors import BrokenError, Problem, UsageError
+from oloproof.errors import BrokenError, OloproofError
 from oloproof.model.trajectory import Trajectory
 from oloproof.record.journal import recorded
+from oloproof.runner.output import kept_text, to_bytes
 from oloproof.runner.process import RunLog, Waker, WorkerEnded, WorkerProcess
 from oloproof.runner.protocol import (
+    Began,
     Declared,
     Dropped,
     Failed,
+    Garbled,
     Halt,
     JudgeCase,
     Judged,
@@ -40,10 +44,13 @@ GRACE_S = 2.0
 """How long past a deadline a worker may stay silent. It reports late cases itself, unless it is stuck as a whole."""
 
 FRUITLESS_WORKERS = 3
-"""How many workers in a row may end before they begin anything, until what they held counts as lost."""
+"""How many workers in a row may end before they begin anything, until there will be no other."""
 
 AHEAD = 32
 """Orders that wait inside the worker."""
+
+SHARED = b"[several cases ran at once: what their threads and child processes printed is no single case's]\n"
+"""What stands before the prints in the worker's log that would be a case's if it ran alone."""
 
 J = TypeVar("J", contravariant=True)
 R = TypeVar("R", covariant=True)
@@ -52,11 +59,12 @@ Result = TypeVar("Result")
 
 
 class Loss(Struct, frozen=True):
-    """Why a job begun by a worker was never answered, and what it had recorded by then."""
+    """Why a job was never answered, and what it had recorded and printed by then."""
 
     kind: Literal["system_error", "timeout"]
     message: str
     trajectory: Trajectory | None
+    log: str = ""
 
 
 class Desk(Protocol[J, R]):
@@ -83,11 +91,14 @@ class Supervisor(Generic[Job, Result]):
         concurrency: int,
         ahead: int = AHEAD,
     ) -> None:
-        self.log = RunLog()
+        self._log = RunLog()
         self._load = load
         self._desk = desk
         self._config = config
         self._concurrency = concurrency
+        runs_cases = isinstance(load, LoadSystem)
+        self._is_alone = runs_cases and concurrency == 1  # the running case: all that is printed is its own
+        self._is_shared = runs_cases and concurrency > 1
         self._ahead = ahead
         self._window = max(256, 4 * (concurrency + ahead))
         self._waker = Waker()
@@ -96,10 +107,17 @@ class Supervisor(Generic[Job, Result]):
         self._worker: WorkerProcess | None = None
         self._silent_since = 0.0
         self._fruitless = 0
+        self._last_end = ""
         self._numbered = 0
         self._held: dict[int, Job] = {}
+        self._begun: dict[int, Began] = {}
         self._again: deque[tuple[int, Job]] = deque()
         self._done: dict[int, Result] = {}
+
+    @property
+    def log(self) -> str:
+        """What was printed so far that belongs to no job."""
+        return self._log.text(b"" if self._worker is None else self._worker.printed())
 
     # --- the worker's life -----------------------------------------------------------------------------------------
 
@@ -108,26 +126,47 @@ class Supervisor(Generic[Job, Result]):
 
         Errors: UsageError when the name is wrong, BrokenError when what it names fails to load.
         """
+        self._fruitless += 1
         try:
-            worker = WorkerProcess(self._load.directory, slots=self._concurrency, log=self.log, waker=self._waker)
+            worker = WorkerProcess(self._load.directory, slots=self._concurrency, log=self._log, waker=self._waker)
         except OSError as exc:
             raise BrokenError(f"no worker process could be started: {exc}", code="OLO408") from exc
         self._worker = worker
         worker.send([self._load])
+        ready = self._loaded(worker)
+        self._log.write(to_bytes(ready.printed))
+        if self._is_shared:
+            worker.heading = SHARED
+        return ready.declared
+
+    def _loaded(self, worker: WorkerProcess) -> Ready:
         until = monotonic() + LOAD_TIMEOUT_S
         what = _name_of(self._load)
         while (left := until - monotonic()) > 0:
             try:
                 words = worker.receive(left)
-            except (WorkerEnded, ValueError) as exc:
+            except WorkerEnded as exc:
                 raise self._broken_while_loading(f"the worker process {exc} while it loaded {what}", "OLO405") from None
             for word in words:
                 if isinstance(word, Ready):
-                    self._silent_since = monotonic()
-                    return word.declared
+                    return word
                 if isinstance(word, Failed):
-                    raise self._not_loaded(word)
+                    raise word.error(self._config)
+                message = f"the worker process was ended while it loaded {what}: {_out_of_turn(word)}"
+                raise self._broken_while_loading(message, "OLO405")
         raise self._broken_while_loading(f"loading {what} took more than {LOAD_TIMEOUT_S:g} s", "OLO406")
+
+    def _is_at_work(self) -> bool:
+        """There is a worker, or another one could be started. False is for good."""
+        while self._worker is None and self._fruitless < FRUITLESS_WORKERS:
+            try:
+                self.start()
+            except OloproofError as exc:
+                if self._worker is not None:
+                    self._worker.kill()
+                    self._worker = None
+                self._last_end = exc.problems[0].message.partition("\n")[0]
+        return self._worker is not None
 
     def close(self) -> None:
         """Let the worker end normally."""
@@ -150,16 +189,11 @@ class Supervisor(Generic[Job, Result]):
         self._worker = None
         self._waker.close()
 
-    def _not_loaded(self, failed: Failed) -> UsageError | BrokenError:
-        if failed.usage:
-            return UsageError(Problem(self._config, 0, 0, failed.code, failed.message, failed.hint))
-        return BrokenError(failed.message, code=failed.code, hint=failed.hint)
-
     def _broken_while_loading(self, message: str, code: str) -> BrokenError:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
-        last = self.log.text().strip()[-2000:]
+        last = self.log.strip()[-2000:]
         return BrokenError(message, code=code, hint=f"the last that it printed:\n{last}" if last else "")
 
     # --- jobs ------------------------------------------------------------------------------------------------------
@@ -167,7 +201,7 @@ class Supervisor(Generic[Job, Result]):
     def run(self, jobs: Iterable[Job]) -> Iterator[Result]:
         """The results, in the order of the jobs, as far as each is there.
 
-        Errors: BrokenError when a worker that died cannot be replaced.
+        When a worker that died cannot be replaced, the jobs that are left are lost.
         """
         source = enumerate(jobs, self._numbered)
         given, more = self._numbered, True
@@ -178,8 +212,11 @@ class Supervisor(Generic[Job, Result]):
                 self._silent_since = monotonic()  # whoever took it may have taken long; nobody was listening
             room = self._room()
             batch: list[tuple[int, Job]] = []
+            while self._again and (room > len(batch) or self._stopping):
+                batch.append(self._again.popleft())
             while more and (room > len(batch) or self._stopping) and self._numbered - given < self._window:
                 item = next(source, None)
+                self._silent_since = monotonic()  # whoever gave it may have taken long, too
                 if item is None:
                     more = False
                     break
@@ -195,13 +232,11 @@ class Supervisor(Generic[Job, Result]):
 
     def _room(self) -> int:
         """How many orders the worker should be sent now; none until enough can be sent at once."""
-        waiting = len(self._held) - self._concurrency + len(self._again)
+        waiting = len(self._held) - self._concurrency
         return 0 if waiting > self._ahead // 2 else self._ahead - waiting
 
     def _hand_out(self, batch: list[tuple[int, Job]]) -> None:
-        """Send orders to the worker, first those that its predecessor had not begun."""
-        batch = [*self._again, *batch]
-        self._again.clear()
+        """Send orders to the worker."""
         if self._stopping:
             self._done.update((n, self._desk.not_run(job)) for n, job in batch)
             if self._worker is not None and self._held and not self._halted:
@@ -210,8 +245,10 @@ class Supervisor(Generic[Job, Result]):
             return
         if not batch:
             return
-        if self._worker is None:
-            self.start()
+        if not self._is_at_work():
+            why = f"this case never began, since no worker process could be put to work any more: {self._last_end}"
+            self._done.update((n, self._desk.lost(job, Loss("system_error", why, None))) for n, job in batch)
+            return
         if not self._held:
             self._silent_since = monotonic()
         self._held.update(batch)
@@ -227,50 +264,66 @@ class Supervisor(Generic[Job, Result]):
         try:
             words = worker.receive(max(0.0, self._silent_since + limit - monotonic()))
         except WorkerEnded as exc:
-            self._bury(worker, f"the worker process {exc} while this case ran", late=False)
+            self._bury(worker, f"the worker process {exc}", late=False)
             return
-        except ValueError as exc:
-            self._bury(worker, f"the worker process was ended while this case ran: {exc}", late=False)
-            return
-        if words:
-            self._fruitless = 0
-            self._silent_since = monotonic()
-            for word in words:
-                self._take(word)
+        wrong = self._take(words)
+        if wrong is not None:
+            self._bury(worker, "the worker process was ended", because=f": {wrong}", late=False)
         elif monotonic() >= self._silent_since + limit:
-            self._bury(worker, "the worker process was stuck and had to be killed while this case ran", late=True)
+            self._bury(worker, "the worker process was stuck and had to be killed", late=True)
 
-    def _take(self, word: Word) -> None:
-        match word:
-            case Dropped(numbers):
-                for n in numbers:
-                    if n in self._held:
+    def _take(self, words: list[Word | Garbled]) -> str | None:
+        """Do as the words say. What is wrong with the first that the worker itself would not have said now."""
+        wrong = None
+        for word in words:
+            match word:
+                case Began(n) if n in self._held and n not in self._begun and len(self._begun) < self._concurrency:
+                    self._begun[n] = word
+                    self._fruitless = 0
+                case Ran(n) | Judged(n) if n in self._begun:
+                    self._settle(n, word)
+                case Dropped(numbers) if self._halted and self._begun.keys().isdisjoint(numbers):
+                    for n in self._held.keys() & set(numbers):
                         self._done[n] = self._desk.not_run(self._held.pop(n))
-            case Ran(n) | Judged(n):
-                if n in self._held:
-                    self._done[n] = self._desk.answered(self._held.pop(n), word)
-            case Ready() | Failed():
-                return
-            case _ as never:
-                assert_never(never)
+                case _:
+                    wrong = wrong or _out_of_turn(word)
+        return wrong
 
-    def _bury(self, worker: WorkerProcess, message: str, *, late: bool) -> None:
+    def _settle(self, n: int, word: Ran | Judged) -> None:
+        self._silent_since = monotonic()
+        if isinstance(word, Ran):
+            self._log.write(to_bytes(word.printed_before))
+        del self._begun[n]
+        self._done[n] = self._desk.answered(self._held.pop(n), word)
+
+    def _bury(self, worker: WorkerProcess, how: str, *, because: str = "", late: bool) -> None:
         """Give up a worker: what it had begun is lost, the rest is for the next one."""
         now = monotonic()
-        held, self._held = self._held, {}
         self._worker = None
-        begun = {n: slot for n, slot in worker.bury().items() if n in held}
-        self._fruitless = 0 if begun else self._fruitless + 1
-        for n, job in held.items():
-            if n in begun:
-                began, events = begun[n]
-                is_late = late and now - began.at >= self._load.timeout_s
-                kind: Literal["system_error", "timeout"] = "timeout" if is_late else "system_error"
-                self._done[n] = self._desk.lost(job, Loss(kind, message, recorded(events)))
-            elif self._fruitless < FRUITLESS_WORKERS:
-                self._again.append((n, job))
-            else:
-                self._done[n] = self._desk.lost(job, Loss("system_error", message, None))
+        remains = worker.bury()
+        self._take(remains.words)
+        self._last_end = f"{how}{because}"
+        self._ahead = 0  # user code that keeps a worker from telling what it begins has no more than that to begin
+        log = ""
+        if self._begun and self._is_alone:
+            log = kept_text(remains.printed)
+        else:
+            self._log.write(remains.printed)
+        for n, began in self._begun.items():
+            is_late = late and now - began.at >= self._load.timeout_s
+            trajectory = recorded(remains.recorded.get(n, ()))
+            loss = Loss(
+                "timeout" if is_late else "system_error", f"{how} while this case ran{because}", trajectory, log
+            )
+            self._done[n] = self._desk.lost(self._held.pop(n), loss)
+        self._again.extendleft(reversed(self._held.items()))
+        self._held, self._begun = {}, {}
+
+
+def _out_of_turn(word: Word | Garbled) -> str:
+    if isinstance(word, Garbled):
+        return f"it said what is no answer: {word.why}"
+    return f"it said {type(word).__name__.lower()!r} out of turn"
 
 
 def _name_of(load: LoadSystem | LoadEvaluators) -> str:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from zlib import crc32
 
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.project import CallableSystem
-from oloproof.runner.ports import Progress
 from oloproof.runner.protocol import Declared, Judged, LoadSystem, Ran, RunCase
 from oloproof.runner.supervisor import Loss, Supervisor
-
-Trial = tuple[Case, int]
 
 
 class WorkerSystem:
     """A system in a worker process."""
 
     def __init__(self, kind: CallableSystem, config: str) -> None:
-        self._desk = _Attempts()
-        self._supervisor: Supervisor[Trial, Attempt] = Supervisor(
-            LoadSystem(kind.target, kind.directory, kind.timeout_s),
-            self._desk,
+        self._supervisor: Supervisor[Case, Attempt] = Supervisor(
+            LoadSystem(kind.target, os.fsencode(kind.directory), kind.timeout_s),
+            _Attempts(),
             config=config,
             concurrency=kind.concurrency,
         )
@@ -30,11 +27,10 @@ class WorkerSystem:
 
     @property
     def log(self) -> str:
-        return self._supervisor.log.text()
+        return self._supervisor.log
 
-    def run(self, cases: Iterable[Case], *, trials: int = 1, progress: Progress | None = None) -> Iterator[Attempt]:
-        self._desk.progress = progress
-        return self._supervisor.run((case, trial) for case in cases for trial in range(1, trials + 1))
+    def run(self, cases: Iterable[Case]) -> Iterator[Attempt]:
+        return self._supervisor.run(cases)
 
     def stop(self) -> None:
         self._supervisor.stop()
@@ -52,45 +48,35 @@ class WorkerSystem:
 
 
 class _Attempts:
-    """The desk of a system: a trial of a case becomes an attempt, whatever its end."""
+    """The desk of a system: a case becomes an attempt, whatever its end."""
 
-    def __init__(self) -> None:
-        self.progress: Progress | None = None
+    def order(self, n: int, job: Case) -> RunCase:
+        return order_of(n, job)
 
-    def order(self, n: int, job: Trial) -> RunCase:
-        return order_of(n, *job)
-
-    def answered(self, job: Trial, word: Ran | Judged) -> Attempt:
-        case, trial = job
+    def answered(self, job: Case, word: Ran | Judged) -> Attempt:
         if not isinstance(word, Ran):
             return self.lost(job, Loss("system_error", "the worker answered what was not asked", None))
-        return self._told(attempt_of(case, trial, word))
+        return attempt_of(job, word)
 
-    def lost(self, job: Trial, loss: Loss) -> Attempt:
-        case, trial = job
+    def lost(self, job: Case, loss: Loss) -> Attempt:
         error = AttemptError(kind=loss.kind, message=loss.message)
-        return self._told(Attempt(case_id=case.id, trial=trial, error=error, trajectory=loss.trajectory))
+        return Attempt(case_id=job.id, error=error, trajectory=loss.trajectory, log=loss.log)
 
-    def not_run(self, job: Trial) -> Attempt:
-        return self._told(not_run(*job))
-
-    def _told(self, attempt: Attempt) -> Attempt:
-        if self.progress is not None:
-            self.progress(attempt)
-        return attempt
+    def not_run(self, job: Case) -> Attempt:
+        return not_run(job)
 
 
-def order_of(n: int, case: Case, trial: int) -> RunCase:
+def order_of(n: int, case: Case) -> RunCase:
     """What the system may know of a case: not what is expected of it."""
+    trial = 1
     seed = crc32(f"{trial}:{case.id}".encode())
     return RunCase(n, case.id, case.input, seed, trial, case.metadata)
 
 
-def attempt_of(case: Case, trial: int, ran: Ran) -> Attempt:
+def attempt_of(case: Case, ran: Ran) -> Attempt:
     """The attempt that an answer describes."""
     return Attempt(
         case_id=case.id,
-        trial=trial,
         output=ran.output,
         error=ran.error,
         trajectory=ran.trajectory,
@@ -99,7 +85,7 @@ def attempt_of(case: Case, trial: int, ran: Ran) -> Attempt:
     )
 
 
-def not_run(case: Case, trial: int) -> Attempt:
+def not_run(case: Case) -> Attempt:
     """The attempt that the run ended before."""
     error = AttemptError(kind="not_run", message="the run was stopped before this case began")
-    return Attempt(case_id=case.id, trial=trial, error=error)
+    return Attempt(case_id=case.id, error=error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import traceback
+from bdb import BdbQuit
 from os.path import dirname
 from types import TracebackType
 
@@ -20,7 +21,12 @@ def message_of(exc: BaseException) -> str:
         return f"the code called sys.exit({exc.code if isinstance(exc.code, int) else ''})"
     if isinstance(exc, KeyboardInterrupt):
         return "the code raised KeyboardInterrupt"
-    return cut(exception_text(exc))
+    if isinstance(exc, BdbQuit):
+        return (
+            "BdbQuit: the debugger was left. A breakpoint reaches the terminal with `oloproof run --case ID "
+            "--in-process`"
+        )
+    return excerpt(exception_text(exc))
 
 
 def users_traceback(exc: BaseException) -> str | None:
@@ -48,7 +54,7 @@ def has_users_frames(frames: TracebackType | None) -> bool:
     return any(not _is_ours(frame) for frame in traceback.extract_tb(frames))
 
 
-def cut(text: str) -> str:
+def excerpt(text: str) -> str:
     """Text that fits on a screen."""
     return printable(text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}…")
 

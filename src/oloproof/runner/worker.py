@@ -1,4 +1,4 @@
-"""The process that imports user code: ``python -m oloproof.runner.worker LINK SLOT…`` (numbers of open files).
+"""The process that imports user code: ``python -m oloproof.runner.worker LINK SPOOL SLOT…`` (numbers of open files).
 
 The main thread imports the user's module and then waits, so that at the end the interpreter shuts down in the usual
 way, exit hooks included. A second thread listens to the parent and watches deadlines; it ends the process when the
@@ -21,17 +21,15 @@ from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any
 
-from oloproof.record.marks import system_mark
 from oloproof.runner.attempts import CaseJob
-from oloproof.runner.crew import Crew, Job, Lane
+from oloproof.runner.crew import Crew, Lane
 from oloproof.runner.judging import JudgingJob, UserFunction
 from oloproof.runner.lanes import LoopLane, ThreadLane
-from oloproof.runner.loading import LoadError, load_function, require_one_argument
-from oloproof.runner.output import route_prints
+from oloproof.runner.loading import LoadError, declared_by, load_function, require_one_argument
+from oloproof.runner.output import CaseLog, kept_text, route_prints
 from oloproof.runner.protocol import (
     Declared,
     Dropped,
-    Failed,
     Halt,
     JudgeCase,
     Lines,
@@ -44,21 +42,26 @@ from oloproof.runner.protocol import (
     decode_order,
     encode,
 )
+from oloproof.runner.spool import Spool, SpooledLog
 
 _OUT_OF_THE_WAY = 256
 _RECEIVE_BYTES = 256 * 1024
+_TICK_S = 0.1
+"""How often the spool is cut: a child that prints without end fills some tens of megabytes meanwhile."""
 
 
 class Worker:
     """One side of the link, and the crew that does what comes over it."""
 
-    def __init__(self, link: socket.socket, slots: list[Slot]) -> None:
+    def __init__(self, link: socket.socket, spool: Spool, slots: list[Slot]) -> None:
         self._link = link
+        self._linked = os.fstat(link.fileno())
+        self._spool = spool
         self._slots = slots
         self._sending = Lock()
         self._first: SimpleQueue[LoadSystem | LoadEvaluators] = SimpleQueue()
         self._stopped = Event()
-        self._crew: Crew | None = None
+        self._crew: Crew[Any] | None = None
         self._lane: Lane | None = None
 
     def work(self) -> None:
@@ -67,7 +70,7 @@ class Worker:
         try:
             self._load(self._first.get())
         except LoadError as exc:
-            self._send(encode(Failed(exc.usage, exc.code, exc.message, exc.hint)))
+            self._send(encode(exc.failed))
         while not self._stopped.is_set():
             try:
                 self._stopped.wait()
@@ -75,48 +78,52 @@ class Worker:
                 continue
 
     def _load(self, order: LoadSystem | LoadEvaluators) -> None:
-        sys.path.insert(0, order.directory)
-        begin: Callable[[Any, Slot], Job]
+        directory = os.fsdecode(order.directory)
+        sys.path.insert(0, directory)
+        begin: Callable[[Any, Slot], Any]
         declared, is_async = Declared(), False
         match order:
             case LoadSystem(target):
                 sys.argv = [target]
-                system = load_function(target, order.directory)
+                system = load_function(target, directory)
                 require_one_argument(system, target)
-                mark = system_mark(system.function)
-                if mark is not None:
-                    declared = Declared(name=mark.name, version=mark.version, records=mark.records)
+                declared = declared_by(system)
                 is_async = system.is_async
+                several = len(self._slots) > 1
 
-                def begin(order: RunCase, slot: Slot) -> Job:
-                    return CaseJob(order, system, timeout_s=timeout_s, sink=slot.write)
+                def begin(order: RunCase, slot: Slot) -> CaseJob:
+                    log = CaseLog() if several else SpooledLog(self._spool)
+                    return CaseJob(order, system, timeout_s=timeout_s, sink=slot.write, log=log)
 
             case LoadEvaluators(functions):
                 sys.argv = ["evaluators"]
-                judges = tuple(UserFunction(spec, order.directory) for spec in functions)
+                judges = tuple(UserFunction(spec, directory) for spec in functions)
 
-                def begin(order: JudgeCase, slot: Slot) -> Job:
+                def begin(order: JudgeCase, slot: Slot) -> JudgingJob:
                     return JudgingJob(order, judges, timeout_s=timeout_s)
 
         timeout_s = order.timeout_s
-        self._crew = Crew(begin, self._send, slots=self._slots, timeout_s=timeout_s)
-        self._lane = LoopLane(self._crew) if is_async else ThreadLane(self._crew)
-        self._send(encode(Ready(declared)))
+        crew: Crew[Any] = Crew(begin, self._send, slots=self._slots, timeout_s=timeout_s)
+        self._crew = crew
+        self._lane = LoopLane(crew) if is_async else ThreadLane(crew)
+        self._send(encode(Ready(declared, kept_text(self._spool.take()))))
 
     def _listen(self) -> None:
         try:
             lines = Lines()
             poll = select.poll()
             poll.register(self._link, select.POLLIN)
-            wait_s: float | None = None
+            wait_s = _TICK_S
             while not self._stopped.is_set():
-                if poll.poll(None if wait_s is None else ceil(wait_s * 1000)):
+                self._spool.cut()
+                if poll.poll(ceil(wait_s * 1000)):
                     data = self._link.recv(_RECEIVE_BYTES)
                     if not data:
                         os._exit(0)  # the parent is gone
                     self._obey(lines.feed(data))
                 if self._crew is not None and self._lane is not None:
-                    wait_s = self._crew.expire(self._lane)
+                    due_s = self._crew.expire(self._lane)
+                    wait_s = _TICK_S if due_s is None else min(_TICK_S, due_s)
         except BaseException:
             traceback.print_exc(file=sys.__stderr__)
             os._exit(70)
@@ -142,8 +149,10 @@ class Worker:
     def _send(self, line: bytes) -> None:
         try:
             with self._sending:
-                self._link.sendall(line + b"\n")
-        except OSError:  # the parent is gone, or user code closed the link: nothing can be answered any more
+                if not os.path.samestat(os.fstat(self._link.fileno()), self._linked):
+                    raise OSError("another file has the link's number")
+                self._link.sendall(b"\n%b\n" % line)  # whatever user code left on a line ends before ours
+        except OSError:  # the parent is gone, or user code closed the link: nothing can be answered or begun any more
             os._exit(74)
 
 
@@ -163,11 +172,12 @@ def _moved(fd: int) -> int:
 
 def main(arguments: list[str]) -> None:
     """Become the worker whose link and slots have these numbers."""
-    link, *slots = [_moved(int(number)) for number in arguments]
+    link, spooled, *slots = [_moved(int(number)) for number in arguments]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to act on
     faulthandler.enable()
-    route_prints()
-    Worker(socket.socket(fileno=link), [Slot(fd) for fd in slots]).work()
+    spool = Spool(spooled)
+    route_prints(spool.write)
+    Worker(socket.socket(fileno=link), spool, [Slot(fd) for fd in slots]).work()
 
 
 if __name__ == "__main__":

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from oloproof.store.baseline import encode_baseline, read_baseline
 from oloproof.store.codec import RunDigest, SourceRef, StoredCase, stored_case
 from oloproof.store.names import new_run_id
 from oloproof.store.sources import file_digest
-from oloproof.store.store import AttemptVerdicts, CaseDetail, Store
+from oloproof.store.store import AttemptVerdicts, Store
 
 __all__ = [
     "AttemptVerdicts",
-    "CaseDetail",
     "RunDigest",
     "SourceRef",
     "Store",
     "StoredCase",
+    "encode_baseline",
     "file_digest",
     "new_run_id",
+    "read_baseline",
     "stored_case",
 ]

@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder, Encoder, decode, encode
 
 from oloproof.model.case import Attempt, Case
+from oloproof.model.comparison import Side
 from oloproof.model.judgment import Judgment, Word
+from oloproof.model.tally import Amount
 
 T = TypeVar("T")
 
@@ -56,6 +58,8 @@ class StoredCase(Struct, frozen=True, gc=False):
     case: Case
     attempt: Attempt | SourceRef
     judgments: tuple[Judgment, ...]
+    places: tuple[str, ...] = ()
+    amounts: tuple[Amount, ...] = ()
 
 
 class Placed(NamedTuple):
@@ -75,19 +79,29 @@ class Detail(Struct, frozen=True, array_like=True):
 
 
 _encoder = Encoder()
+_sorting_encoder = Encoder(order="sorted")
 _decoder = Decoder(Detail)
+_sides_decoder = Decoder(list[Side])
 
 
 def stored_case(
-    ordinal: int, case: Case, attempt: Attempt, judgments: Sequence[Judgment], source: SourceRef | None = None
+    ordinal: int,
+    case: Case,
+    attempt: Attempt,
+    judgments: Sequence[Judgment],
+    source: SourceRef | None = None,
+    *,
+    places: tuple[str, ...] = (),
+    amounts: tuple[Amount, ...] = (),
 ) -> StoredCase:
     """Make ready for :meth:`Store.append`. With ``source`` the attempt is referred to there and not copied.
 
-    ``ordinal`` is the attempt's place in the run, from 0; ``judgments`` are in the run's order of criteria.
+    ``ordinal`` is the attempt's place in the run, from 0; ``judgments``, ``places`` (slice values) and ``amounts``
+    (quantities) are in the run's order of criteria, slices and quantity sources.
     """
     codes = "".join([CODES[judgment.verdict] for judgment in judgments])
     kept = attempt if source is None else source
-    return StoredCase(ordinal, attempt.case_id, attempt.trial, codes, case, kept, tuple(judgments))
+    return StoredCase(ordinal, attempt.case_id, attempt.trial, codes, case, kept, tuple(judgments), places, amounts)
 
 
 class RunDigest:
@@ -130,6 +144,25 @@ def pack(details: Iterable[Detail]) -> Iterator[Block]:
         yield _block(buffer, spans)
 
 
+def pack_sides(cases: Iterable[StoredCase]) -> bytes:
+    """What a comparison needs of the cases of a block, apart from their details, so that it reads nothing else."""
+    sides = [Side(case.case_id, case.codes, case.places, case.amounts) for case in cases]
+    return zlib.compress(_encoder.encode(sides), COMPRESSION)
+
+
+def unpack_sides(data: bytes) -> list[Side]:
+    """:func:`pack_sides` back. Raises :class:`Unreadable`."""
+    try:
+        return _sides_decoder.decode(zlib.decompress(data))
+    except (zlib.error, MsgspecError) as error:
+        raise Unreadable(str(error)) from error
+
+
+def identity(value: object) -> str:
+    """A short digest of a JSON value, the same for equal values: 16 hexadecimal digits."""
+    return hashlib.blake2b(_sorting_encoder.encode(value), digest_size=8).hexdigest()
+
+
 def inflate(data: bytes) -> bytes:
     """The inside of a block, to be cut at its spans. Raises :class:`Unreadable`."""
     if data[:1] != bytes([BLOCK_VERSION]):
@@ -153,13 +186,12 @@ def to_json(value: object) -> str:
     return encode(value).decode()
 
 
-def from_json(text: str, *, kind: type[T] | Any) -> T:
+def from_json(text: str, *, kind: type[T]) -> T:
     """Read :func:`to_json` back as ``kind``. Raises :class:`Unreadable`."""
     try:
-        value: T = decode(text, type=kind)
+        return decode(text, type=kind)
     except (MsgspecError, RecursionError) as error:
         raise Unreadable(str(error)) from error
-    return value
 
 
 def _block(buffer: bytearray, spans: list[tuple[int, int]]) -> Block:

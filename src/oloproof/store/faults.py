@@ -42,7 +42,7 @@ def full(path: Path, why: object) -> BrokenError:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def store_errors(path: Path) -> Iterator[None]:
     """Raise whatever the database, the codec or the file system says as a :class:`BrokenError` about ``path``."""
     try:
         yield

@@ -38,9 +38,7 @@ def resolve(name: str, ids: Sequence[str]) -> str:
         return matches[0]
     if matches:
         raise UsageError(
-            Problem(
-                None, 0, 0, "OLO612", f"{name!r} is part of {len(matches)} run ids", f"name one: {_newest(matches)}"
-            )
+            Problem("OLO612", f"{name!r} is part of {len(matches)} run ids", f"name one: {_newest(matches)}")
         )
     raise _unknown(f"no run is called {name!r}", f"the newest are: {_newest(ids)}")
 
@@ -51,4 +49,4 @@ def _newest(ids: Sequence[str]) -> str:
 
 
 def _unknown(message: str, hint: str) -> UsageError:
-    return UsageError(Problem(None, 0, 0, "OLO611", message, hint))
+    return UsageError(Problem("OLO611", message, hint))

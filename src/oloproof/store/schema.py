@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from oloproof.errors import BrokenError
-from oloproof.store.faults import told, unwritable
+from oloproof.store.faults import store_errors, unwritable
 
 FILE = "oloproof.db"
 APPLICATION_ID = 0x4F4C4F50
@@ -22,6 +22,7 @@ _TABLES = (
         run INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, header TEXT NOT NULL,
         measured TEXT, policy TEXT, warnings TEXT)""",
     """CREATE TABLE approvals (run INTEGER NOT NULL, approval TEXT NOT NULL)""",
+    # path: the bytes of the file's name, which need not be text
     """CREATE TABLE sources (
         run INTEGER NOT NULL, source INTEGER NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL,
         PRIMARY KEY (run, source)) WITHOUT ROWID""",
@@ -39,7 +40,18 @@ def _create(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create,)
+def _keep_logs(db: sqlite3.Connection) -> None:
+    # what user code printed outside of any case
+    db.execute("ALTER TABLE runs ADD COLUMN log TEXT NOT NULL DEFAULT ''")
+
+
+def _keep_sides(db: sqlite3.Connection) -> None:
+    # what a comparison needs of a block's cases, apart from it; what a comparison with a baseline came to
+    db.execute("CREATE TABLE sides (block INTEGER PRIMARY KEY, run INTEGER NOT NULL, data BLOB NOT NULL)")
+    db.execute("ALTER TABLE runs ADD COLUMN comparison TEXT")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create, _keep_logs, _keep_sides)
 """Step n leads from format n to format n + 1; the newest format is the number of steps."""
 
 
@@ -51,7 +63,7 @@ def connect(directory: Path) -> sqlite3.Connection:
     path = directory / FILE
     if path.is_dir():
         raise unwritable(path, "it is a directory")
-    with told(path):
+    with store_errors(path):
         db = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
         try:
             _settle(db, path)

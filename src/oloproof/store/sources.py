@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from contextlib import ExitStack
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from msgspec import MsgspecError
 
@@ -14,8 +15,8 @@ from oloproof.model.recording import Recording, read
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal. Raises OSError."""
-    with path.open("rb") as file:
+    """SHA-256 of a regular file's bytes, in hexadecimal. Raises OSError."""
+    with _opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -25,7 +26,7 @@ class Sources:
     def __init__(self, directory: Path) -> None:
         """``directory`` is where relative paths count from."""
         self._directory = directory
-        self._open: dict[tuple[str, str], BinaryIO] = {}
+        self._open: dict[tuple[str, str], BufferedReader] = {}
         self._stack = ExitStack()
 
     def close(self) -> None:
@@ -51,11 +52,18 @@ class Sources:
         except (MsgspecError, RecursionError) as error:
             raise _lost(path, f"holds no recording at byte {offset}") from error
 
-    def _checked(self, path: str, digest: str) -> BinaryIO:
-        file = self._stack.enter_context((self._directory / path).open("rb"))
+    def _checked(self, path: str, digest: str) -> BufferedReader:
+        file = self._stack.enter_context(_opened(self._directory / path))
         if hashlib.file_digest(file, "sha256").hexdigest() != digest:
             raise _lost(path, "has changed since")
         return file
+
+
+def _opened(path: Path) -> BufferedReader:
+    """The file; OSError also for a pipe or a device, for which one would wait."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return path.open("rb")
 
 
 def _lost(path: str, what: str) -> BrokenError:

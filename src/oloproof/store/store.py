@@ -9,38 +9,44 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from itertools import islice
+from os import fsdecode, fsencode
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, assert_never
+from typing import Any, Self, TypeVar, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.errors import BrokenError, Problem, UsageError
-from oloproof.model.case import Attempt, Case
+from oloproof.model.case import Attempt, AttemptError
+from oloproof.model.comparison import Comparison, QuantileId, Side, Sides
 from oloproof.model.decision import Approval, Policy
 from oloproof.model.judgment import Judgment
 from oloproof.model.recording import to_attempt, to_case
-from oloproof.model.run import Run, RunStatus
-from oloproof.model.tally import Measured
+from oloproof.model.run import CaseRecord, Run, RunStatus
+from oloproof.model.tally import Measured, Quantile
 from oloproof.store import names
 from oloproof.store.codec import (
-    CODES,
     Detail,
     Placed,
     SourceRef,
     StoredCase,
     Unreadable,
     from_json,
+    identity,
     inflate,
     pack,
+    pack_sides,
     to_json,
     unpack,
+    unpack_sides,
 )
-from oloproof.store.faults import told, unwritable
+from oloproof.store.faults import store_errors, unwritable
 from oloproof.store.schema import FILE, connect, transaction
 from oloproof.store.sources import Sources
+
+T = TypeVar("T")
 
 
 class AttemptVerdicts(Struct, frozen=True, gc=False):
@@ -50,14 +56,6 @@ class AttemptVerdicts(Struct, frozen=True, gc=False):
     case_id: str
     trial: int
     codes: str
-
-
-class CaseDetail(Struct, frozen=True):
-    """Everything that is known of one attempt. ``judgments`` is by criterion, in the run's order."""
-
-    case: Case
-    attempt: Attempt
-    judgments: dict[str, Judgment]
 
 
 class _Writing(Struct):
@@ -80,30 +78,33 @@ class Store:
         self._path = directory / FILE
         self._sources = Sources(directory.parent)
         self._writing: dict[str, _Writing] = {}
+        self._connection: sqlite3.Connection | None = None
 
     @classmethod
     def open(cls, directory: Path, *, create: bool = True) -> Self:
         """The store in ``directory`` (``.oloproof``). With ``create`` it is made where there is none, at its first use;
         without, a missing one is a :class:`UsageError`."""
         store = cls(directory)
-        with told(store._path):
+        with store_errors(store._path):
             if not create and not store._path.exists():
                 raise UsageError(
-                    Problem(str(directory), 0, 0, "OLO610", "no run has been stored here", "`oloproof run` makes one")
+                    Problem("OLO610", "no run has been stored here", "`oloproof run` makes one", file=str(directory))
                 )
         return store
 
-    @cached_property
+    @property
     def _db(self) -> sqlite3.Connection:
-        with told(self._path):
-            _make(self.directory)
-        return connect(self.directory)
+        if self._connection is None:
+            with store_errors(self._path):
+                _make(self.directory)
+            self._connection = connect(self.directory)
+        return self._connection
 
     def close(self) -> None:
         """Give back the file, and every recorded file that was read."""
         self._sources.close()
-        if "_db" in self.__dict__:
-            self._db.close()
+        if self._connection is not None:
+            self._connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -112,8 +113,6 @@ class Store:
         self.close()
 
     # --- writing a run ---------------------------------------------------------------------------------------------
-
-    new_run_id = staticmethod(names.new_run_id)
 
     def begin(self, run: Run) -> None:
         """Note that a run starts. From now on ``latest`` means it."""
@@ -134,46 +133,56 @@ class Store:
         with self._transaction() as db:
             db.executemany(
                 "INSERT OR IGNORE INTO sources VALUES (?, ?, ?, ?)",
-                [(writing.row, number, path, digest) for (path, digest), number in writing.sources.items()],
+                [(writing.row, number, fsencode(path), digest) for (path, digest), number in writing.sources.items()],
             )
             rest = iter(cases)
             for block in blocks:
+                inside = list(islice(rest, len(block.spans)))
                 number = db.execute("INSERT INTO blocks (data) VALUES (?)", (block.data,)).lastrowid
+                db.execute("INSERT INTO sides VALUES (?, ?, ?)", (number, writing.row, pack_sides(inside)))
                 db.executemany(
                     "INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     [
                         (writing.row, case.ordinal, case.case_id, case.trial, case.codes, number, start, size)
-                        for (start, size), case in zip(block.spans, rest, strict=False)
+                        for (start, size), case in zip(block.spans, inside, strict=True)
                     ],
                 )
 
-    def finish(self, run: Run, measured: Measured, policy: Policy | None, warnings: Sequence[str] = ()) -> None:
-        """Keep a run's final header and what it concluded. ``policy`` None means that it was not gated."""
+    def finish(
+        self, run: Run, measured: Measured, policy: Policy | None, *, warnings: Sequence[str] = (), log: str = ""
+    ) -> None:
+        """Keep a run's final header and what it concluded. ``policy`` None means that it was not gated; ``log`` is what
+        user code printed outside of any case."""
         kept = (
             to_json(run),
             to_json(measured),
             None if policy is None else to_json(policy),
             to_json(list(warnings)),
-            self._row(run.id),
+            log,
+            run.id,
         )
         with self._transaction() as db:
-            db.execute("UPDATE runs SET header = ?, measured = ?, policy = ?, warnings = ? WHERE run = ?", kept)
+            done = db.execute(
+                "UPDATE runs SET header = ?, measured = ?, policy = ?, warnings = ?, log = ? WHERE id = ?", kept
+            )
+        if done.rowcount != 1 or not self._path.exists():
+            raise BrokenError(
+                f"run {run.id} was taken out of {self._path} while it ran",
+                code="OLO511",
+                hint="nothing but oloproof may write in .oloproof/; run again",
+            )
         self._writing.pop(run.id, None)
 
-    def set_status(self, run_id: str, status: RunStatus) -> None:
-        """Say how a run ended that concluded nothing."""
+    def set_status(self, run_id: str, status: RunStatus, *, log: str = "") -> None:
+        """Say how a run ended that concluded nothing, and what user code had printed by then outside of any case."""
         with self._transaction() as db:
             header = to_json(replace(self._header(run_id), status=status))
-            db.execute("UPDATE runs SET header = ? WHERE id = ?", (header, run_id))
+            db.execute("UPDATE runs SET header = ?, log = ? WHERE id = ?", (header, log, run_id))
 
-    def discard(self, run_id: str) -> None:
-        """Forget a run and everything that was kept of it."""
-        row = (self._row(run_id),)
+    def keep_comparison(self, run_id: str, comparison: Comparison) -> None:
+        """Keep what the run came to beside its baseline."""
         with self._transaction() as db:
-            db.execute("DELETE FROM blocks WHERE block IN (SELECT block FROM cases WHERE run = ?)", row)
-            for table in ("cases", "sources", "approvals", "runs"):
-                db.execute(f"DELETE FROM {table} WHERE run = ?", row)
-        self._writing.pop(run_id, None)
+            db.execute("UPDATE runs SET comparison = ? WHERE id = ?", (to_json(comparison), run_id))
 
     def approve(self, run_id: str, approval: Approval) -> None:
         """Keep a person's approval beside the run."""
@@ -193,7 +202,7 @@ class Store:
         """The newest ``limit`` runs, the newest first; of one project, or of all that share this store."""
         where, values = ("", ()) if project is None else ("WHERE project = ?", (project,))
         order = "ORDER BY run DESC LIMIT ?"
-        with told(self._path):
+        with store_errors(self._path):
             rows = self._db.execute(
                 f"SELECT header FROM runs {where} {order}", (*values, -1 if limit is None else limit)
             )
@@ -201,27 +210,37 @@ class Store:
 
     def aggregates(self, run_id: str) -> Measured:
         """Everything that was counted. Raises :class:`BrokenError` for a run that ended before its conclusion."""
-        measured: Measured | None = self._concluded(run_id, "measured", kind=Measured)
-        if measured is None:
+        text = self._column(run_id, "measured")
+        if text is None:
             raise BrokenError(
                 f"run {run_id} ended before its results were counted",
                 code="OLO510",
                 hint="run it again; `oloproof runs` shows the runs that are complete",
             )
-        return measured
+        return self._decoded(text, kind=Measured)
 
     def policy(self, run_id: str) -> Policy | None:
         """The policy that the run was judged under, None when it was not gated."""
-        policy: Policy | None = self._concluded(run_id, "policy", kind=Policy)
-        return policy
+        text = self._column(run_id, "policy")
+        return None if text is None else self._decoded(text, kind=Policy)
+
+    def comparison(self, run_id: str) -> Comparison | None:
+        """What the run came to beside its baseline; None where it had none."""
+        text = self._column(run_id, "comparison")
+        return None if text is None else self._decoded(text, kind=Comparison)
 
     def warnings(self, run_id: str) -> tuple[str, ...]:
         """What the run warned about."""
-        return tuple(self._concluded(run_id, "warnings", kind=list[str]) or ())
+        text = self._column(run_id, "warnings")
+        return () if text is None else self._decoded(text, kind=tuple[str, ...])
+
+    def log(self, run_id: str) -> str:
+        """What user code printed outside of any case, "" where it printed nothing."""
+        return str(self._column(run_id, "log"))
 
     def approvals(self, run_id: str) -> tuple[Approval, ...]:
         """The run's approvals, in the order in which they were given."""
-        with told(self._path):
+        with store_errors(self._path):
             rows = self._db.execute(
                 "SELECT approval FROM approvals WHERE run = ? ORDER BY rowid", (self._row(run_id),)
             ).fetchall()
@@ -232,33 +251,23 @@ class Store:
     def verdicts(self, run_id: str) -> Iterator[AttemptVerdicts]:
         """Every attempt's verdicts, in the order of the run, without reading any detail."""
         row = self._row(run_id)
-        with told(self._path):
+        with store_errors(self._path):
             for fields in self._db.execute(
                 "SELECT case_id, trial, codes FROM cases WHERE run = ? ORDER BY ordinal", (row,)
             ):
                 yield AttemptVerdicts(*fields)
 
-    def failing(self, run_id: str, *criteria: str) -> Iterator[AttemptVerdicts]:
-        """The attempts that fail one of ``criteria`` (any criterion, when none is named)."""
-        known = self._header(run_id).criteria
-        unknown = [name for name in criteria if name not in known]
-        if unknown:
-            raise UsageError(
-                Problem(None, 0, 0, "OLO614", f"run {run_id} has no criterion {name!r}", f"it has: {', '.join(known)}")
-                for name in unknown
-            )
-        at = [known.index(name) for name in criteria] or range(len(known))
-        return (row for row in self.verdicts(run_id) if any(row.codes[index] == CODES["fail"] for index in at))
-
-    def judgments(self, run_id: str) -> Iterator[tuple[str, int, tuple[Judgment, ...]]]:
-        """Every attempt's case id, trial and judgments, in the order of the run; no recorded file is read again."""
+    def judgments(self, run_id: str) -> Iterator[tuple[str, int, tuple[Judgment, ...], AttemptError | None]]:
+        """Every attempt's case id, trial, judgments and error, in the order of the run. No recorded file is read again,
+        so the error of a recorded attempt is not told."""
         for case_id, trial, detail in self._details(self._row(run_id)):
-            yield case_id, trial, detail.judgments
+            error = detail.attempt.error if isinstance(detail.attempt, Attempt) else None
+            yield case_id, trial, detail.judgments, error
 
-    def case(self, run_id: str, case_id: str, trial: int = 1) -> CaseDetail:
+    def case(self, run_id: str, case_id: str, trial: int = 1) -> CaseRecord:
         """One attempt. Raises :class:`UsageError` when the run has none of that name and trial."""
         header, row = self._header(run_id), self._row(run_id)
-        with told(self._path):
+        with store_errors(self._path):
             found = self._db.execute(
                 """SELECT start, size, data FROM cases JOIN blocks USING (block)
                    WHERE run = ? AND case_id = ? AND trial = ?""",
@@ -269,60 +278,91 @@ class Store:
             start, size, data = found
             return self._resolved(header, row, unpack(inflate(data)[start : start + size]))
 
-    def details(self, run_id: str) -> Iterator[CaseDetail]:
-        """Every attempt, in the order of the run, one block in memory at a time."""
+    def sides(self, run_id: str, *, identified: bool) -> Sides:
+        """The run as a comparison sees it. ``identified``: say also what each case asked and expected.
+
+        Raises :class:`UsageError` for a run of several trials of a case, whose pairs would not be independent.
+        """
         header, row = self._header(run_id), self._row(run_id)
-        for _, _, detail in self._details(row):
-            yield self._resolved(header, row, detail)
+        if header.trials > 1:
+            message = f"run {run_id} has up to {header.trials} trials of a case, and pairs need one"
+            raise UsageError(Problem("OLO617", message, "compare runs that judged each case once"))
+        quantiles = [metric for metric in self.aggregates(run_id).metrics if isinstance(metric, Quantile)]
+        sources = list(dict.fromkeys(metric.source for metric in quantiles))
+        picks = [sources.index(metric.source) for metric in quantiles]
+        same: dict[str, str] = {}  # slice values repeat; one text each will do
+        cases = [
+            replace(
+                side,
+                places=tuple([same.setdefault(place, place) for place in side.places]),
+                amounts=tuple([side.amounts[at] for at in picks]),
+            )
+            for side in self._sides(row)
+        ]
+        if identified:
+            details = [self._resolved(header, row, detail).case for _, _, detail in self._details(row)]
+            cases = [
+                replace(side, question=identity(case.input), reference=identity(case.expected))
+                for side, case in zip(cases, details, strict=True)
+            ]
+        return Sides(
+            run=header.id,
+            project=header.project,
+            system=" ".join(filter(None, (header.system.name, header.system.version))),
+            criteria=header.criteria,
+            slices=header.slices,
+            quantiles=tuple(QuantileId(q.id, q.source, q.quantile, q.unit) for q in quantiles),
+            cases=tuple(cases),
+        )
 
     # --- beneath ---------------------------------------------------------------------------------------------------
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with told(self._path), transaction(self._db):
+        with store_errors(self._path), transaction(self._db):
             yield self._db
 
     def _ids(self, project: str | None) -> list[str]:
-        with told(self._path):
+        with store_errors(self._path):
             rows = self._db.execute(
                 "SELECT id FROM runs WHERE ?1 IS NULL OR project = ?1 ORDER BY run", (project,)
             ).fetchall()
         return [run_id for (run_id,) in rows]
 
     def _row(self, run_id: str) -> int:
-        with told(self._path):
-            found = self._db.execute("SELECT run FROM runs WHERE id = ?", (run_id,)).fetchone()
-        if found is None:
-            names.resolve(run_id, self._ids(None))
-            raise UsageError(Problem(None, 0, 0, "OLO611", f"{run_id!r} is no run's whole id"))
-        return int(found[0])
+        return int(self._column(run_id, "run"))
 
     def _header(self, run_id: str) -> Run:
-        row = self._row(run_id)
-        with told(self._path):
-            (header,) = self._db.execute("SELECT header FROM runs WHERE run = ?", (row,)).fetchone()
-            run: Run = from_json(header, kind=Run)
-        return run
+        return self._decoded(self._column(run_id, "header"), kind=Run)
 
-    def _concluded(self, run_id: str, column: str, *, kind: Any) -> Any:
-        row = self._row(run_id)
-        with told(self._path):
-            (text,) = self._db.execute(f"SELECT {column} FROM runs WHERE run = ?", (row,)).fetchone()
-            return None if text is None else from_json(text, kind=kind)
+    def _column(self, run_id: str, column: str) -> Any:
+        """What one column holds of a run, None where it has not concluded."""
+        with store_errors(self._path):
+            found = self._db.execute(f"SELECT {column} FROM runs WHERE id = ?", (run_id,)).fetchone()
+        if found is None:
+            names.resolve(run_id, self._ids(None))
+            raise UsageError(Problem("OLO611", f"{run_id!r} is no run's whole id"))
+        return found[0]
+
+    def _decoded(self, text: str, *, kind: type[T]) -> T:
+        with store_errors(self._path):
+            return from_json(text, kind=kind)
 
     def _resumed(self, run_id: str) -> _Writing:
         """What :meth:`begin` noted, for a run that another process or handle began."""
         row = self._row(run_id)
-        with told(self._path):
+        with store_errors(self._path):
             rows = self._db.execute("SELECT path, digest, source FROM sources WHERE run = ?", (row,)).fetchall()
-        writing = _Writing(row, self._header(run_id).own_dataset, {(path, digest): at for path, digest, at in rows})
+        writing = _Writing(
+            row, self._header(run_id).own_dataset, {(fsdecode(path), digest): at for path, digest, at in rows}
+        )
         self._writing[run_id] = writing
         return writing
 
     def _details(self, row: int) -> Iterator[tuple[str, int, Detail]]:
         """Case id, trial and detail of each attempt, one block in memory at a time."""
         inflated, number = b"", 0
-        with told(self._path):
+        with store_errors(self._path):
             cursor = self._db.execute(
                 "SELECT case_id, trial, block, start, size FROM cases WHERE run = ? ORDER BY ordinal", (row,)
             )
@@ -331,13 +371,20 @@ class Store:
                     inflated, number = inflate(self._block(block)), block
                 yield case_id, trial, unpack(inflated[start : start + size])
 
+    def _sides(self, row: int) -> Iterator[Side]:
+        """Each attempt's side, in the order of the run: blocks are written in it."""
+        with store_errors(self._path):
+            blocks = self._db.execute("SELECT data FROM sides WHERE run = ? ORDER BY block", (row,))
+            for (data,) in blocks:
+                yield from unpack_sides(data)
+
     def _block(self, number: int) -> bytes:
         found = self._db.execute("SELECT data FROM blocks WHERE block = ?", (number,)).fetchone()
         if found is None:
             raise Unreadable(f"block {number} is missing")
         return bytes(found[0])
 
-    def _resolved(self, header: Run, row: int, detail: Detail) -> CaseDetail:
+    def _resolved(self, header: Run, row: int, detail: Detail) -> CaseRecord:
         """The detail with what it refers to in a recorded file read back."""
         case, attempt = detail.case, detail.attempt
         if isinstance(attempt, Placed):
@@ -347,13 +394,12 @@ class Store:
             if found is None:
                 raise Unreadable(f"source {attempt.source} is missing")
             path, digest = found
-            recording = self._sources.read(path, digest=digest, offset=attempt.offset, length=attempt.length)
+            recording = self._sources.read(fsdecode(path), digest=digest, offset=attempt.offset, length=attempt.length)
             case, attempt = case or to_case(recording), to_attempt(recording)
         if case is None or len(detail.judgments) != len(header.criteria):
             raise Unreadable(f"the detail of case {attempt.case_id!r} is incomplete")
-        return CaseDetail(
-            case=case, attempt=attempt, judgments=dict(zip(header.criteria, detail.judgments, strict=True))
-        )
+        judgments = tuple(zip(header.criteria, detail.judgments, strict=True))
+        return CaseRecord(run_id=header.id, case=case, attempt=attempt, judgments=judgments)
 
     def _no_case(self, header: Run, case_id: str, trial: int) -> UsageError:
         trials = [row.trial for row in self.verdicts(header.id) if row.case_id == case_id]
@@ -368,7 +414,7 @@ class Store:
                 if near
                 else f"`oloproof inspect {header.id} --verdicts` lists them"
             )
-        return UsageError(Problem(None, 0, 0, "OLO613", message, hint))
+        return UsageError(Problem("OLO613", message, hint))
 
 
 def _make(directory: Path) -> None:

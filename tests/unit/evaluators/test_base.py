@@ -16,7 +16,7 @@ from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import EXCLUDED_REASONS, MISSING_REASONS, Judgment
 from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
-from oloproof.model.values import snapshot
+from oloproof.model.values import TAG, snapshot
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "contains": {"field": "answer", "expected_field": "answer"},
@@ -142,6 +142,34 @@ def test_where_nothing_was_recorded_without_a_cause_that_is_the_reason(name: str
     assert built(name).judge(of_output(expected=REFERENCES)) == Judgment("missing", reason)
 
 
+@pytest.mark.parametrize("name", sorted(READS_OUTPUT))
+@pytest.mark.parametrize("error", ["system_error", "timeout", "not_run"])
+def test_an_output_beside_an_error_is_not_looked_at(name: str, error: Any):
+    evidence = of_output({"answer": "yes", "total": 1}, REFERENCES, error=error, verdicts={name: Judgment("pass")})
+    assert built(name).judge(evidence) == Judgment("missing", error)
+
+
+@pytest.mark.parametrize("name", sorted(READS_OUTPUT))
+@pytest.mark.parametrize("output", [{TAG: "datetime 2026"}, snapshot({1: "yes"}), snapshot({"answer", "total"})])
+def test_an_output_that_json_cannot_carry_was_not_recorded(name: str, output: Any):
+    evidence = of_output(output, REFERENCES, verdicts={name: Judgment("fail", "field_absent")})
+    assert built(name).judge(evidence) == Judgment("missing", "output_not_recorded")
+
+
+def test_a_field_inside_what_json_cannot_carry_was_not_recorded():
+    evaluator = EVALUATORS["exact_match"](field="data.answer", value="yes")
+    assert evaluator.judge(of_output({"data": {TAG: "set"}})) == Judgment("missing", "output_not_recorded")
+    assert evaluator.judge(of_output({"data": {"answer": {TAG: "set"}}})).verdict == "fail"
+    assert evaluator.judge(of_output({"data": 1})).reason == "field_absent"
+
+
+@pytest.mark.parametrize("lost", [1, "\ud800", b"x", None])
+def test_a_key_that_json_cannot_carry_takes_no_other_key_along(lost: Any):
+    output = snapshot({"answer": "yes", lost: "no"})
+    assert built("contains").judge(of_output(output, {"answer": "yes"})).verdict == "pass"
+    assert EVALUATORS["exact_match"](value={"answer": "yes"}).judge(of_output(output)).verdict == "fail"
+
+
 @by_type
 @pytest.mark.parametrize("error", ["system_error", "timeout"])
 def test_a_crash_counts_as_a_failure_where_that_is_asked_for(name: str, error: Any):
@@ -226,7 +254,7 @@ references = st.dictionaries(st.sampled_from(["answer", "total", "tools", "route
 @settings(max_examples=40, deadline=None)
 def test_every_evidence_has_a_judgment_that_json_can_carry(name: str, attempt: Attempt, expected: dict[str, Any]):
     evaluator = built(name)
-    evidence = Evidence(Case(id="c", expected=expected), attempt)
+    evidence = Evidence(Case(id="c", expected=expected), attempt, {evaluator.criterion: Judgment("pass")})
 
     judgment = evaluator.judge(evidence)
 

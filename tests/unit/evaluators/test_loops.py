@@ -90,5 +90,17 @@ def test_the_whole_run_is_evidence():
 @pytest.mark.parametrize("arguments", [{"q": 1}, None])
 def test_a_long_run_takes_linear_time(arguments: Any):
     steps = [call("a", {"n": -1}), *looked_up(*[arguments] * 50_000), call("a", {"n": 1})]
-    evaluator = NoToolLoop(max_repeats=60_000, max_cycle=2)
-    assert evaluator.judge(of_steps(steps)).verdict == "pass"
+    assert NoToolLoop(max_repeats=60_000, max_cycle=2).judge(of_steps(steps)).verdict == "pass"
+    word = "missing" if arguments is None else "fail"
+    assert NoToolLoop(max_repeats=40_000, max_cycle=2).judge(of_steps(steps)).verdict == word
+
+
+def test_conflicts_at_every_call_take_linear_time():
+    steps = looked_up(*([{"q": number}, None][number % 2] for number in range(20_000)))
+    assert NoToolLoop(max_repeats=9_000).judge(of_steps(steps)).verdict == "pass"
+    assert NoToolLoop(max_repeats=2).judge(of_steps(steps)).verdict == "missing"
+
+
+def test_no_cycle_is_looked_for_that_is_too_long_to_repeat():
+    steps = looked_up({"q": 1}, None, {"q": 2}, {"q": 3})
+    assert NoToolLoop(max_repeats=1, max_cycle=10**9).judge(of_steps(steps)).verdict == "missing"

@@ -81,10 +81,10 @@ def test_calls_without_a_turn_are_not_parallel():
 @pytest.mark.parametrize(
     ("mode", "called", "steps", "detail"),
     [
-        ("exact", "a x b", (2,), "'b' comes here"),
-        ("exact", "a b c", (3,), "no call comes here"),
+        ("exact", "a x b", (2,), "expected 'b', found 'x'"),
+        ("exact", "a b c", (3,), "expected no call, found 'c'"),
         ("exact", "a", (), "'b' is not called"),
-        ("exact", "a/1 x/1", (1, 2), "'a' comes here"),
+        ("exact", "a/1 x/1", (1, 2), "expected 'a', found 2 calls in one turn"),
         ("in_order", "b a", (), "'b' does not follow"),
         ("any_order", "b x a x", (2, 4), "calls without a partner in the reference"),
         ("any_order", "b", (), "'a' is called too seldom"),

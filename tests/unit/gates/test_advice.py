@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oloproof.gates import decide, warnings
+from oloproof.gates import decide, policy_warnings, warnings
 from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, Rule
 from oloproof.model.tally import Distribution, Measured, Metric, Quantile, Rate, SliceGroup, Tally
 
@@ -83,6 +83,15 @@ def test_review_is_told_only_where_a_rule_asks_for_it() -> None:
     assert told(RIGHT, rules=reviewed, block_on=("INSUFFICIENT_EVIDENCE",)) == (
         "MANUAL_REVIEW is in neither block_on nor warn_on: it does not block",
         "rule 'floor' is MANUAL_REVIEW (review_required) and does not block",
+    )
+
+
+def test_what_a_policy_allows_is_told_without_a_run() -> None:
+    assert policy_warnings(Policy(rules=(FLOOR,))) == ()
+    assert policy_warnings(Policy(rules=(FLOOR,), confidence_level=0.9)) == ()
+    assert policy_warnings(Policy(rules=(FLOOR,), confidence_level=0.8999, block_on=("FAIL",))) == (
+        "confidence_level 0.8999 is below 0.9: rules settle on weak evidence",
+        "INSUFFICIENT_EVIDENCE is in neither block_on nor warn_on: it does not block",
     )
 
 

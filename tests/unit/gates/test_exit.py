@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from oloproof.gates import blocks, verdict
-from oloproof.model.decision import Decision, Gate, Policy, State
+from oloproof.model.decision import CountFinding, Decision, Gate, Policy, State
+from oloproof.model.tally import Tally
 
 ALL = ("FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW")
 REASONS = {
@@ -20,10 +21,10 @@ def gate(*states: State, block_on: tuple[State, ...] = ALL) -> Gate:
         Decision(
             rule="r",
             metric="m",
-            kind="observed_count",
             state=state,
             reason=REASONS[state],
             blocking=blocks(state, policy),
+            finding=CountFinding(tally=Tally(), max_failures=0),
         )
         for state in states
     ]

@@ -6,10 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from oloproof.errors import UsageError
-from oloproof.gates import decide
-from oloproof.model.decision import Approval, Decision, IntervalThreshold, ObservedCount, Policy
+from oloproof.gates import approval_digest, decide
+from oloproof.model.decision import (
+    Approval,
+    CountFinding,
+    Decision,
+    IntervalThreshold,
+    ObservedCount,
+    Policy,
+    QuantileFinding,
+    Rule,
+)
 from oloproof.model.tally import Distribution, Measured, Quantile, Rate, Tally
 from oloproof.stats import proportion
 from oloproof.stats.boundaries import boundaries
@@ -65,9 +75,8 @@ def decided(metric: Rate | Quantile, rule: IntervalThreshold | ObservedCount, **
 def test_observed_count(tally: tuple[int, int, int], state: str, reason: str) -> None:
     decision = decided(rate(*tally), count_rule(1))
     assert (decision.state, decision.reason) == (state, reason)
-    assert (decision.passed, decision.failed, decision.missing) == tally
-    assert (decision.kind, decision.threshold, decision.maximum) == ("observed_count", 1, None)
-    assert (decision.lower, decision.upper, decision.false_pass, decision.false_fail) == (None, None, None, None)
+    assert decision.finding == CountFinding(tally=Tally(*tally), max_failures=1)
+    assert decision.finding.kind == "observed_count"
 
 
 def test_a_failure_over_the_limit_fails_however_few_ran_and_however_many_are_missing() -> None:
@@ -82,15 +91,15 @@ def test_a_failure_over_the_limit_fails_however_few_ran_and_however_many_are_mis
         ((170, 30, 0), "FAIL", "upper_bound_below_minimum"),
         ((95, 5, 0), "INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold"),
         ((95, 0, 5), "INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold"),
-        ((0, 0, 10), "INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold"),
+        ((0, 0, 10), "INSUFFICIENT_EVIDENCE", "no_observation"),
         ((0, 0, 0), "INSUFFICIENT_EVIDENCE", "no_observation"),
     ],
 )
 def test_minimum_rate(tally: tuple[int, int, int], state: str, reason: str) -> None:
     decision = decided(rate(*tally), interval_rule(min="0.90"))
     assert (decision.state, decision.reason) == (state, reason)
-    assert (decision.lower, decision.upper) == proportion.interval(*tally)
-    assert (decision.threshold, decision.maximum) == (0.9, None)
+    assert (decision.finding.lower, decision.finding.upper) == proportion.interval(*tally)
+    assert (decision.finding.minimum, decision.finding.maximum) == (0.9, None)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +114,7 @@ def test_minimum_rate(tally: tuple[int, int, int], state: str, reason: str) -> N
 def test_maximum_rate(tally: tuple[int, int, int], state: str, reason: str) -> None:
     decision = decided(rate(*tally), interval_rule(max="0.1"))
     assert (decision.state, decision.reason) == (state, reason)
-    assert (decision.threshold, decision.maximum) == (None, 0.1)
+    assert (decision.finding.minimum, decision.finding.maximum) == (None, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +130,7 @@ def test_maximum_rate(tally: tuple[int, int, int], state: str, reason: str) -> N
 def test_both_bounds(tally: tuple[int, int, int], state: str, reason: str) -> None:
     decision = decided(rate(*tally), interval_rule(min="0.4", max="0.6"))
     assert (decision.state, decision.reason) == (state, reason)
-    assert (decision.threshold, decision.maximum) == (0.4, 0.6)
+    assert (decision.finding.minimum, decision.finding.maximum) == (0.4, 0.6)
 
 
 def test_the_policys_method_and_level_decide() -> None:
@@ -129,20 +138,20 @@ def test_the_policys_method_and_level_decide() -> None:
     assert decided(rate(16, 0), rule).state == "PASS"
     assert decided(rate(16, 0), rule, interval_method="exact").state == "INSUFFICIENT_EVIDENCE"
     assert decided(rate(16, 0), rule, confidence_level=0.99).state == "INSUFFICIENT_EVIDENCE"
-    assert decided(rate(16, 0), rule, interval_method="exact").lower == pytest.approx(0.025 ** (1 / 16))
+    assert decided(rate(16, 0), rule, interval_method="exact").finding.lower == pytest.approx(0.025 ** (1 / 16))
 
 
 def test_achieved_errors_are_those_at_the_bound() -> None:
     at_minimum = boundaries(40, Fraction("0.8"))
-    below = decided(rate(33, 7), interval_rule(min="0.8"))
+    below = decided(rate(33, 7), interval_rule(min="0.8")).finding
     assert (below.false_pass, below.false_fail) == (at_minimum.false_pass, at_minimum.false_fail)
-    above = decided(rate(7, 33), interval_rule(max="0.2"))
+    above = decided(rate(7, 33), interval_rule(max="0.2")).finding
     assert (above.false_pass, above.false_fail) == (at_minimum.false_pass, at_minimum.false_fail)
     at_other = boundaries(40, Fraction("0.05"))
-    both = decided(rate(33, 7), interval_rule(min="0.05", max="0.2"))
+    both = decided(rate(33, 7), interval_rule(min="0.05", max="0.2")).finding
     assert both.false_pass == max(at_minimum.false_pass, at_other.false_pass)
     assert both.false_fail == max(at_minimum.false_fail, at_other.false_fail)
-    assert decided(rate(), interval_rule(min="0.8")).false_pass is None
+    assert decided(rate(), interval_rule(min="0.8")).finding.false_pass is None
 
 
 def test_quantile_at_most() -> None:
@@ -166,14 +175,12 @@ def test_quantile_at_least() -> None:
 def test_a_quantile_without_an_upper_bound_never_meets_a_maximum() -> None:
     decision = decided(steps({1: 39}, {1: 1}, quantile="0.95"), interval_rule("steps", max="1000"))
     assert (decision.state, decision.reason) == ("INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold")
-    assert (decision.estimate, decision.lower, decision.upper) == (1, 1, None)
-    assert (decision.passed, decision.failed, decision.missing) == (0, 0, 1)
-    assert decision.false_pass is None
+    assert decision.finding == QuantileFinding(observed=39, missing=1, maximum=1000, lower=1)
 
 
 def test_floors_alone_can_fail_a_maximum() -> None:
     decision = decided(steps({}, {13: 20}), interval_rule("steps", max="12"))
-    assert (decision.state, decision.estimate, decision.lower) == ("FAIL", None, 13)
+    assert (decision.state, decision.finding.observed, decision.finding.lower) == ("FAIL", 0, 13)
 
 
 def test_a_recorded_decimal_meets_the_same_decimal_in_a_rule() -> None:
@@ -220,20 +227,25 @@ def test_the_share_of_missing_compares_as_a_rational(missing: int, limit: str) -
 
 def test_reasons_come_in_order() -> None:
     empty = decided(rate(), interval_rule(min="0.5", min_cases=10, max_missing="0"))
-    few = decided(rate(0, 0, 5), interval_rule(min="0.5", min_cases=10, max_missing="0"))
+    few = decided(rate(1, 0, 5), interval_rule(min="0.5", min_cases=10, max_missing="0"))
     assert (empty.reason, few.reason) == ("no_observation", "below_min_cases")
 
 
 REVIEWED = {"requires_manual_review": True}
 
 
-def approved(*approvals: Approval, digest: str = "d1") -> Decision:
-    (decision,) = decide(measured(rate(40)), Policy(rules=(count_rule(**REVIEWED),)), approvals, digest)
+def approved(*approvals: Approval, digest: str = "d1", rule: Rule | None = None, **policy: object) -> Decision:
+    rules = (count_rule(**REVIEWED) if rule is None else rule,)
+    (decision,) = decide(measured(rate(40)), Policy(rules=rules, **policy), approvals, digest)
     return decision
 
 
-def approval(rule: str = "rule", by: str = "Ada", digest: str = "d1") -> Approval:
-    return Approval(rule=rule, by=by, at="2026-11-30T00:00:00Z", run_digest=digest)
+def approval(by: str = "Ada", *, digest: str = "d1", rule: Rule | None = None, **policy: object) -> Approval:
+    """The word of someone who looked at this rule in this run."""
+    looked_at = count_rule(**REVIEWED) if rule is None else rule
+    finding = approved(digest=digest, rule=rule, **policy).finding
+    bound = approval_digest(digest, looked_at, finding)
+    return Approval(rule=looked_at.id, by=by, at="2026-11-30T00:00:00Z", run_digest=bound)
 
 
 def test_a_pass_waits_for_review() -> None:
@@ -243,15 +255,23 @@ def test_a_pass_waits_for_review() -> None:
 
 
 def test_an_approval_of_this_run_clears_it() -> None:
-    decision = approved(approval(by="Grace"), approval())
+    decision = approved(approval("Grace"), approval())
     assert (decision.state, decision.reason) == ("PASS", "observed_failures_within_limit")
     assert (decision.blocking, decision.approved_by) == (False, "Ada")
 
 
 def test_no_other_approval_clears_it() -> None:
-    assert approved(approval("other")).state == "MANUAL_REVIEW"
     assert approved(approval(digest="d2")).state == "MANUAL_REVIEW"
     assert approved(approval(digest=""), digest="").state == "MANUAL_REVIEW"
+    assert approved(approval(rule=replace(count_rule(**REVIEWED), id="other"))).state == "MANUAL_REVIEW"
+
+
+def test_an_approval_does_not_outlive_the_rule_that_it_was_given_for() -> None:
+    strict, lax = (interval_rule(min=bar, requires_manual_review=True) for bar in ("0.85", "0.01"))
+    assert approved(approval(rule=strict), rule=strict).state == "PASS"
+    assert approved(approval(rule=strict), rule=lax).state == "MANUAL_REVIEW"
+    assert approved(approval(rule=strict), rule=strict, confidence_level=0.8).state == "MANUAL_REVIEW"
+    assert approved(approval(rule=strict), rule=strict, interval_method="exact").state == "MANUAL_REVIEW"
 
 
 @pytest.mark.parametrize(("tally", "state"), [((39, 1, 0), "FAIL"), ((39, 0, 1), "INSUFFICIENT_EVIDENCE")])
@@ -311,5 +331,5 @@ def test_golden_interval_gates(row: dict[str, Any]) -> None:
     metric = rate(row["passes"], row["failures"], row["missing"])
     decision = decided(metric, interval_rule(min=str(row["threshold"])))
     assert decision.state == row["verdict"]
-    assert decision.lower == pytest.approx(row["lower"], abs=1e-12)
-    assert decision.upper == pytest.approx(row["upper"], abs=1e-12)
+    assert decision.finding.lower == pytest.approx(row["lower"], abs=1e-12)
+    assert decision.finding.upper == pytest.approx(row["upper"], abs=1e-12)

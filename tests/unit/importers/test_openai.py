@@ -186,7 +186,7 @@ def test_problems_say_what_next() -> None:
         read(b'[{"messages": [{"content": "x"}]}, {"messages": []}]', file="f.json")
     hint = "every message has a role: system, user, assistant, tool"
     assert caught.value.problems == (
-        Problem("f.json", 0, 0, "OLO322", "run 1, message 1: the message has no role", hint),
+        Problem("OLO322", "run 1, message 1: the message has no role", hint, file="f.json"),
     )
 
 

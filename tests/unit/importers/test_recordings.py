@@ -11,6 +11,7 @@ from oloproof.importers.recordings import Line, decode, encode
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.recording import Recording, to_attempt, to_case
 
+TRIALS = "trials are numbered 1, 2, 3 … up to 1,000,000"
 RECORDINGS = [Recording(case=f"c{number}", output=number, trajectory=stored.trajectory()) for number in range(3)]
 
 
@@ -64,81 +65,131 @@ def test_integers_of_any_size_survive() -> None:
     [
         (
             '{"case":"a","trajectry":{}}',
-            Problem("traces.jsonl", 1, 0, "OLO302", "unknown key 'trajectry'", "did you mean 'trajectory'?"),
+            Problem("OLO302", "unknown key 'trajectry'", "did you mean 'trajectory'?", file="traces.jsonl", line=1),
         ),
         (
             '{"case":"a","zzz":1}',
             Problem(
-                "traces.jsonl",
-                1,
-                0,
                 "OLO302",
                 "unknown key 'zzz'",
                 "known here: case, trial, output, error, trajectory, input, expected, metadata",
+                file="traces.jsonl",
+                line=1,
             ),
         ),
-        ('{"output":1}', Problem("traces.jsonl", 1, 0, "OLO303", "the key 'case' is missing")),
-        ('{"case":1}', Problem("traces.jsonl", 1, 0, "OLO303", "case: Expected str, got int")),
+        ('{"output":1}', Problem("OLO303", "the key 'case' is missing", file="traces.jsonl", line=1)),
+        ('{"case":1}', Problem("OLO303", "case: Expected str, got int", file="traces.jsonl", line=1)),
         (
             '{"case":"a","trajectory":{"steps":[{"index":1,"kind":"call"}]}}',
             Problem(
-                "traces.jsonl",
-                1,
-                0,
                 "OLO303",
                 "trajectory.steps[0].kind: Invalid enum value 'call'",
                 "one of: message, tool_call, tool_result, observation, decision, final, handoff",
+                file="traces.jsonl",
+                line=1,
             ),
         ),
         (
             '{"case":"a","trajectory":{"steps":[{"index":1}]}}',
-            Problem("traces.jsonl", 1, 0, "OLO303", "the key 'kind' is missing in trajectory.steps[0]"),
+            Problem("OLO303", "the key 'kind' is missing in trajectory.steps[0]", file="traces.jsonl", line=1),
         ),
         (
             '{"case":""}',
             Problem(
-                "traces.jsonl", 1, 0, "OLO303", "case: an empty id", "name the case of the dataset that this recorded"
+                "OLO303",
+                "case: an empty id",
+                "name the case of the dataset that this recorded",
+                file="traces.jsonl",
+                line=1,
             ),
         ),
         (
             '{"case":"a","trial":0}',
-            Problem("traces.jsonl", 1, 0, "OLO303", "trial: 0", "trials are numbered 1, 2, 3 …"),
+            Problem("OLO303", "trial: 0", TRIALS, file="traces.jsonl", line=1),
+        ),
+        (
+            '{"case":"a","trial":9223372036854775808}',
+            Problem("OLO303", "trial: 9223372036854775808", TRIALS, file="traces.jsonl", line=1),
+        ),
+        (
+            '{"case":"a","error":{"kind":"not_run","message":""}}',
+            Problem(
+                "OLO303",
+                "error.kind: what did not run cannot be recorded",
+                "leave the line out: a case of the dataset without a recording is missing",
+                file="traces.jsonl",
+                line=1,
+            ),
+        ),
+        (
+            '{"case":"a","error":{"kind":"crash","message":""}}',
+            Problem(
+                "OLO303",
+                "error.kind: Invalid enum value 'crash'",
+                "one of: system_error, timeout",
+                file="traces.jsonl",
+                line=1,
+            ),
+        ),
+        (
+            '{"case":"a","output":{"answer":"no"},"output":{"answer":"yes"}}',
+            Problem("OLO305", "the key 'output' is there twice", "keep one of them", file="traces.jsonl", line=1),
+        ),
+        (
+            '{"case":"a","trajectory":{"truncated":true,"steps":[],"truncated":false}}',
+            Problem(
+                "OLO305",
+                "the key 'trajectory.truncated' is there twice",
+                "keep one of them",
+                file="traces.jsonl",
+                line=1,
+            ),
         ),
         (
             "[1]",
             Problem(
-                "traces.jsonl",
-                1,
-                0,
                 "OLO303",
                 "Expected object, got array",
                 "a line is one object: case, trial, output, error, trajectory",
+                file="traces.jsonl",
+                line=1,
             ),
         ),
         (
             '{"case" "ä"}',
-            Problem("traces.jsonl", 1, 9, "OLO301", "the line is not JSON: expected ':'", "one JSON object a line"),
+            Problem(
+                "OLO301",
+                "the line is not JSON: expected ':'",
+                "one JSON object a line",
+                file="traces.jsonl",
+                line=1,
+                column=9,
+            ),
         ),
         (
             '{"case":"ä",}',
             Problem(
-                "traces.jsonl",
-                1,
-                13,
                 "OLO301",
                 "the line is not JSON: trailing comma in object",
                 "one JSON object a line",
+                file="traces.jsonl",
+                line=1,
+                column=13,
             ),
         ),
         (
             '{"case":"a"',
             Problem(
-                "traces.jsonl", 1, 0, "OLO301", "the line is not JSON: it ends too early", "one JSON object a line"
+                "OLO301",
+                "the line is not JSON: it ends too early",
+                "one JSON object a line",
+                file="traces.jsonl",
+                line=1,
             ),
         ),
         (
             '{"case":"a","output":' + "[" * 100_000,
-            Problem("traces.jsonl", 1, 0, "OLO301", "the line is nested too deeply to be read"),
+            Problem("OLO301", "the line is nested too deeply to be read", file="traces.jsonl", line=1),
         ),
     ],
     ids=lambda value: str(value)[:40],

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from oloproof.metrics import MAX_VALUES, Measurement, measure, parse_slice
+from fakes.measures import measure
+from oloproof.metrics import MAX_VALUES, Measurement, parse_slice
 from oloproof.model.case import Case
 from oloproof.model.judgment import PASS, Judgment, excluded, missing
 from oloproof.model.project import QuantileSpec

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import sys
 from typing import Any, get_args
 
+import msgspec
 import pytest
 
-from oloproof.metrics.quantities import UNITS, AtLeast, observe
+from oloproof.metrics.quantities import UNITS, observe
 from oloproof.model.project import QuantitySource
 from oloproof.model.reading import Reading
+from oloproof.model.tally import AtLeast
 from oloproof.model.trajectory import Step, Trajectory
 
 
@@ -62,3 +65,18 @@ def test_a_step_lacks_the_value_only_where_another_of_its_kind_carries_it() -> N
 def test_decimals_add_up_as_they_were_written() -> None:
     assert observe("cost_usd", reading(*[{"cost_usd": 0.1}] * 3)) == 0.3
     assert observe("latency_ms", reading({"latency_ms": 1}, {"latency_ms": 0.5})) == 1.5
+
+
+@pytest.mark.parametrize(
+    ("source", "value"), [("cost_usd", 1e308), ("latency_ms", sys.float_info.max), ("tokens", 10**400)]
+)
+def test_a_sum_that_no_double_holds_is_at_least_the_largest_one(source: QuantitySource, value: float) -> None:
+    observed = observe(source, reading({source: value}, {source: value}))
+    assert observed == AtLeast(sys.float_info.max)
+    assert msgspec.json.decode(msgspec.json.encode(observed), type=AtLeast) == observed
+
+
+def test_a_large_count_is_the_double_that_is_stored() -> None:
+    assert observe("tokens", reading({"tokens": 2**53})) == 2**53
+    assert observe("tokens", reading({"tokens": 2**53 + 1})) == 2**53
+    assert observe("tokens", reading({"tokens": 2**53 + 3})) == 2**53 + 4

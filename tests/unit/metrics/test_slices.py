@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from oloproof.metrics.slices import labels, parse_slice, placer, value_text
+from oloproof.metrics.slices import labels, parse_slice, placer
 from oloproof.model.case import Case
 from oloproof.model.project import SliceSpec
 from oloproof.model.reading import Reading
@@ -99,31 +99,6 @@ def test_parse_slice_says_what_is_wrong(text: str, message: str) -> None:
 )
 def test_labels(bounds: tuple[int, ...], expected: tuple[str, ...]) -> None:
     assert labels(bounds) == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("chat", "chat"),
-        ("", ""),
-        ("[bold]\x1b[31m", "[bold]\x1b[31m"),
-        (True, "true"),
-        (False, "false"),
-        (None, "null"),
-        (1, "1"),
-        (1.0, "1"),
-        (-0.0, "0"),
-        (0.5, "0.5"),
-        (10**400, "1" + "0" * 400),
-        (["b", 1], '["b",1]'),
-        ({"b": "é", "a": None}, '{"a":null,"b":"é"}'),
-        ("(none)", '"(none)"'),
-        ("(unplaced)", '"(unplaced)"'),
-        ("(others)", '"(others)"'),
-    ],
-)
-def test_value_text(value: object, text: str) -> None:
-    assert value_text(value) == text
 
 
 def test_metadata() -> None:

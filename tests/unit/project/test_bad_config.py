@@ -655,9 +655,9 @@ TABLE = [
     ),
     Bad(
         "rule kind",
-        rule("{id: floor, metric: right, kind: non_inferiority, margin: 0.02}"),
-        ["11:40: unknown rule kind 'non_inferiority' [OLO111]"],
-        "the kinds are: interval_threshold, observed_count",
+        rule("{id: floor, metric: right, kind: best_effort, margin: 0.02}"),
+        ["11:40: unknown rule kind 'best_effort' [OLO111]"],
+        "the kinds are: interval_threshold, observed_count, superiority, non_inferiority, equivalence, max_new_failures",
     ),
     Bad(
         "rule kind near",
@@ -870,6 +870,41 @@ def test_problems_of_both_files_are_told_at_once(directory: Path) -> None:
         ("oloproof.yaml", 7),
         ("release.yaml", 3),
     ]
+
+
+RULES = "version: 1\nrules:\n  - {id: a, metric: right, min: 0.5}\n  - {id: b, metric: p95, max: 5}\n"
+METRICS = "  - {id: p95, type: quantile, source: agent_steps, quantile: 0.95}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        (
+            alter(("evaluators:", "evaluator:"), tail=f"metrics:\n{METRICS}"),
+            ["the configuration needs the key 'evaluators'", "unknown key 'evaluator'"],
+        ),
+        (alter(tail=f"metric:\n{METRICS}"), ["unknown key 'metric'"]),
+        (alter((f"evaluators:\n{EV}", "evaluators: x\n")), ["evaluators must be a list, found the string 'x'"]),
+        (alter(tail="metrics: x\n"), ["metrics must be a list, found the string 'x'"]),
+    ],
+)
+def test_what_is_measured_is_not_asked_for_where_it_could_not_be_read(
+    text: str, problems: list[str], directory: Path
+) -> None:
+    Path("release.yaml").write_text(RULES)
+    Path("oloproof.yaml").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        load(Path("oloproof.yaml"))
+    assert [problem.message for problem in caught.value.problems] == problems
+
+
+def test_the_configuration_s_problems_come_before_the_policy_s(directory: Path) -> None:
+    Path("a.yaml").write_text("version: 2\nrules:\n  - {id: a, metric: wrong, min: 0.5}\n")
+    Path("oloproof.yaml").write_text(alter(tail="policy: a.yaml\nmin_slice_support: 0\n"))
+    with pytest.raises(UsageError) as caught:
+        load(Path("oloproof.yaml"))
+    files = [problem.file for problem in caught.value.problems]
+    assert files == ["oloproof.yaml", "a.yaml", "a.yaml"]
 
 
 @pytest.mark.parametrize(

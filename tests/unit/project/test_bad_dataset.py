@@ -232,7 +232,8 @@ TABLE = [
     ),
     Bad(
         "near.jsonl",
-        '{"id": "a", "expected": {"tool": ["x"]}}\n{"id": "b", "expected": {"tool": ["x"], "anser": "y"}}\n',
+        '{"id": "a", "expected": {"tool": ["x"]}}\n{"id": "b", "expected": {"tool": ["x"], "anser": "y"}}\n'
+        + SOUND.replace('"a"', '"c"'),
         [
             ":1: nothing reads expected.tool, which is nearly expected.tools (2 cases) [OLO212]",
             ":2: nothing reads expected.anser, which is nearly expected.answer (1 case) [OLO212]",

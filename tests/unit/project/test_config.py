@@ -11,7 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oloproof.errors import UsageError
-from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy
+from oloproof.model.decision import (
+    Equivalence,
+    IntervalThreshold,
+    MaxNewFailures,
+    NonInferiority,
+    ObservedCount,
+    Policy,
+    Superiority,
+)
 from oloproof.model.project import CallableSystem, QuantileSpec, RecordedSystem, SliceSpec, UserEvaluatorSpec
 from oloproof.model.run import IntervalChoice
 from oloproof.project import load
@@ -50,7 +58,7 @@ def test_defaults() -> None:
     assert [evaluator.criterion for evaluator in project.evaluators] == ["right"]
     assert (project.metrics, project.slices, project.min_slice_support) == ((), (), 5)
     assert project.interval == IntervalChoice()
-    assert (project.policy, project.policy_none, project.policy_file) == (None, False, None)
+    assert (project.policy, project.policy_none) == (None, False)
     assert (project.expected_cases, project.user_evaluators, project.warnings) == (None, (), ())
 
 
@@ -64,6 +72,11 @@ def test_everything() -> None:
     )
     assert project.system.records == ("agent_trajectory/v1",)
     assert project.user_evaluators == (
+        UserEvaluatorSpec(
+            criterion="well_formed",
+            target="oloproof.runner.schemas:check",
+            bound={"schema": '{"type":"object","required":["answer"]}', "path": []},
+        ),
         UserEvaluatorSpec(criterion="mentions_the_order", target="checks:mentions_the_order"),
     )
     assert project.metrics[0] == QuantileSpec(id="steps_p95", source="agent_steps", quantile="0.95")
@@ -80,7 +93,12 @@ def test_everything() -> None:
         ),
         ObservedCount(id="no-deletion", metric="agent_constraints_satisfied", max_failures=0),
         IntervalThreshold(id="quick", metric="steps_p95", max="12"),
+        NonInferiority(id="no-worse", metric="answer_correct", margin="0.02"),
+        Equivalence(id="same-shape", metric="well_formed", margin="0.05"),
+        Superiority(id="better", metric="amount_right"),
+        MaxNewFailures(id="nothing-new", metric="agent_constraints_satisfied", max_new_failures=0),
     )
+    assert project.policy.accept_changed_cases == ("case_007",)
     assert project.warnings == ()
 
 
@@ -92,7 +110,6 @@ def test_paths_are_relative_to_the_configuration(here: Path) -> None:
     project = load(Path("sub/oloproof.yaml"))
     assert project.dataset == "sub/d.jsonl"
     assert project.directory == "sub"
-    assert project.policy_file == "sub/release.yaml"
     assert isinstance(project.system.kind, CallableSystem)
     assert project.system.kind.directory == str(here / "sub")
 
@@ -152,13 +169,9 @@ def test_settings_without_effect_are_warned_about(here: Path) -> None:
     assert project.warnings == ("system.timeout_s does nothing: recordings are not run",)
 
 
-def test_warnings_of_the_policy_are_the_project_s(here: Path) -> None:
+def test_what_is_to_be_said_of_the_policy_is_not_the_project_s(here: Path) -> None:
     Path("release.yaml").write_text(f"version: 1\nconfidence_level: 0.8\nblock_on: [FAIL]\n{RULES}")
-    assert loaded(SMALL).warnings == (
-        "confidence_level 0.8 is below 0.9: rules pass and fail on weak evidence",
-        "the policy neither blocks nor warns on INSUFFICIENT_EVIDENCE",
-        "the policy neither blocks nor warns on MANUAL_REVIEW",
-    )
+    assert loaded(SMALL).warnings == ()
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,8 @@ def test_sound_rows_are_read_beside_broken_ones() -> None:
 
 
 def test_identical_inputs_are_told() -> None:
-    two = '{"id": "a", "input": {"x": 1, "y": 2}}\n{"id": "b", "input": {"y": 2, "x": 1}}\n'
+    answer = '"expected": {"answer": "x"}'
+    two = f'{{"id": "a", "input": {{"x": 1, "y": 2}}, {answer}}}\n{{"id": "b", "input": {{"y": 2, "x": 1}}}}\n'
     assert cases("d.jsonl", two).warnings == ("1 case repeats the input of an earlier case; every case is executed",)
     more = (
         two
@@ -192,7 +193,7 @@ def test_unread_keys_are_one_warning() -> None:
     ],
 )
 def test_a_key_within_two_edits_of_one_that_is_read_or_reserved_is_a_problem(key: str, near: str | None) -> None:
-    row = json.dumps({"id": "a", "expected": {key: "x"}})
+    row = json.dumps({"id": "a", "expected": {key: "x"}}) + '\n{"id": "b", "expected": {"answer": "x"}}'
     if near is None:
         assert cases("d.jsonl", row).warnings == (f"nothing reads expected.{key} (1 case)",)
         return
@@ -201,9 +202,69 @@ def test_a_key_within_two_edits_of_one_that_is_read_or_reserved_is_a_problem(key
 
 
 def test_where_functions_of_the_user_s_judge_a_suspicious_key_is_a_warning() -> None:
-    row = '{"id": "a", "expected": {"tool": [], "category": 1}}\n'
+    row = '{"id": "a", "expected": {"answer": "x", "tool": [], "category": 1}}\n'
     assert cases("d.jsonl", row, "  - {type: 'checks:polite'}\n").warnings == (
         "nothing reads expected.tool, which is nearly expected.tools (1 case)",
+    )
+
+
+def test_a_key_that_no_case_has_is_the_configuration_s_mistake() -> None:
+    config = CONFIG.replace("expected_field: answer", "expected_field: anser, only: expected.knd == x")
+    Path("d.jsonl").write_text('{"id": "a", "expected": {"answer": 1, "kind": "x", "tool": []}}\n')
+    Path("oloproof.yaml").write_text(config.format(dataset="d.jsonl"))
+    with pytest.raises(UsageError) as caught:
+        read_cases(load(Path("oloproof.yaml")))
+    assert [str(problem) for problem in caught.value.problems] == [
+        "oloproof.yaml:6:71: expected_field 'anser' is in no case [OLO119]",
+        "oloproof.yaml:6:84: only expected.knd is in no case [OLO119]",
+        "d.jsonl:1: nothing reads expected.tool, which is nearly expected.tools (1 case) [OLO212]",
+    ]
+    assert [problem.hint for problem in caught.value.problems[:2]] == ["did you mean 'answer'?", "did you mean 'kind'?"]
+
+
+def test_what_no_case_has_is_not_known_where_a_row_was_refused() -> None:
+    with pytest.raises(UsageError) as caught:
+        cases("d.jsonl", '{"id": "a", "expected": {"anser": "x"}}\n{"id": 2, "expected": {"answer": "x"}}\n')
+    assert [problem.code for problem in caught.value.problems] == ["OLO212", "OLO207"]
+
+
+def test_the_place_of_a_mistake_is_unknown_where_the_configuration_has_changed() -> None:
+    loaded = project("d.jsonl", b'{"id": "a", "expected": {"anser": "x"}}')
+    for text in ("evaluators: []", "evaluators: 1", "x", "{"):
+        Path("oloproof.yaml").write_text(text)
+        with pytest.raises(UsageError, match=r"^oloproof.yaml: expected_field 'answer' is in no case \[OLO119\]$"):
+            read_cases(loaded)
+    Path("oloproof.yaml").unlink()
+    with pytest.raises(UsageError, match=r"^oloproof.yaml: expected_field 'answer' is in no case \[OLO119\]$"):
+        read_cases(loaded)
+
+
+def test_a_key_that_no_case_has_and_that_may_be_meant_is_a_warning() -> None:
+    other = "  - {type: exact_match, criterion: same, expected_field: anser}\n"
+    row = '{"id": "a", "expected": {"answer": "x"}}\n'
+    assert cases("d.jsonl", row, other).warnings == (
+        "expected_field 'anser' is in no case: same applies to none; did you mean 'answer'?",
+    )
+    assert cases("d.jsonl", '{"id": "a"}').warnings == ("expected_field 'answer' is in no case: right applies to none",)
+    functions = "  - {type: 'checks:polite'}\n"
+    assert cases("d.jsonl", row.replace("answer", "anser"), functions).warnings == (
+        "nothing reads expected.anser, which is nearly expected.answer (1 case)",
+        "expected_field 'answer' is in no case: right applies to none; did you mean 'anser'?",
+    )
+
+
+def test_a_slice_that_no_case_has_is_told() -> None:
+    slices = "slices: [metadata.siez, metadata.deep.er, metadata.deep.est, first_tool]\n"
+    rows = (
+        '{"id": "a", "expected": {"answer": "x"}, "metadata": {"size": 1}}\n'
+        '{"id": "b", "metadata": {"deep": {"er": null}}}\n'
+    )
+    assert cases("d.jsonl", rows, slices).warnings == (
+        "no case has metadata.deep.est; did you mean 'metadata.deep.er'?",
+        "no case has metadata.siez; did you mean 'metadata.size'?",
+    )
+    assert cases("d.jsonl", '{"id": "a", "expected": {"answer": "x"}}', "slices: [metadata.size]\n").warnings == (
+        "no case has metadata.size",
     )
 
 

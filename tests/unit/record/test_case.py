@@ -32,8 +32,10 @@ def in_case(function, case=None):
 
 
 def test_outside_a_case_there_is_none():
-    with pytest.raises(RecordError, match=r"outside a case.*contextvars\.copy_context.*OLO703"):
+    with pytest.raises(RecordError, match=r"outside a case.*contextvars\.copy_context.*OLO703") as refused:
         current_case()
+    assert "oloproof run --case ID --in-process" in str(refused.value)
+    assert "from oloproof.testing import recorded_case" in str(refused.value)
 
 
 def test_the_case_says_what_it_is_and_nothing_of_what_is_expected():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 from msgspec import UNSET
@@ -274,3 +274,67 @@ def test_copying_a_value_may_itself_record(taped):
 
         assert trace.message(Chatty()) == 2
     assert [step.kind for step in taped.left().steps] == ["observation", "message"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            lambda t: t.tool_call("x", id=1),
+            "trace.tool_call() takes no 'id': what the tool is given goes into arguments={'id': …}",
+        ),
+        (lambda t: t.tool_call("x", {}, a=1, b=2), "arguments={'a': …, 'b': …}"),
+        (
+            lambda t: t.tool_result("x", rows=[]),
+            "trace.tool_result() takes no 'rows': what the tool gave goes into result=",
+        ),
+        (
+            lambda t: t.message("hello", role="user"),
+            "trace.message() takes no 'role': your own facts go into metadata={'role': …}",
+        ),
+        (lambda t: t.handoff("b", tokns=1), "trace.handoff() takes no 'tokns'"),
+        (lambda t: t.within(name="billing"), "trace.within() takes no 'name': a view may set agent, turn, inside"),
+    ],
+)
+def test_a_keyword_that_no_step_has_is_refused_and_says_where_it_belongs(taped, wrong, message):
+    with taped.case.trace() as trace:
+        with pytest.raises(TypeError) as refused:
+            wrong(trace)
+        assert message in str(refused.value)
+    assert taped.left().steps == ()
+
+
+def test_a_trace_used_without_with_says_so(taped):
+    trace = taped.case.trace()
+    with pytest.raises(AttributeError, match=r"'message'.*`with current_case\(\)\.trace\(\) as trace:`"):
+        trace.message("hello")
+    assert not hasattr(trace, "steps")
+
+
+def test_a_call_used_without_with_is_told_at_the_end_and_leaves_the_record_open(taped):
+    with (
+        pytest.raises(RecordError, match=r"trace\.calling\('delete'\) .*without `with`.*OLO701"),
+        taped.case.trace() as trace,
+    ):
+        trace.message("hello")
+        trace.calling("delete", id=1)
+        with trace.calling("lookup"):
+            pass
+        trace.finish("success")
+    left = taped.left()
+    assert left.truncated
+    assert [step.tool_name for step in left.steps] == [None, "lookup", "lookup"]
+
+
+def test_calls_made_first_and_begun_later_are_no_fault(taped):
+    with taped.case.trace() as trace, ExitStack() as stack:
+        calls = [trace.calling(name) for name in ("a", "b")]
+        for call in reversed(calls):
+            stack.enter_context(call)
+    assert [step.tool_name for step in taped.left().steps] == ["b", "a", "a", "b"]
+
+
+def test_what_a_block_raises_is_not_hidden_by_a_call_without_with(taped):
+    with pytest.raises(KeyError), taped.case.trace() as trace:
+        trace.calling("delete")
+        raise KeyError

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from itertools import accumulate
+
 import pytest
 from msgspec.structs import replace
 
 from golden.specimens import looping_case, odd_case
 from oloproof.model.judgment import Judgment
-from oloproof.model.trajectory import ConstraintCheck, Trajectory
-from oloproof.reports.case import CaseView, case_view
-from oloproof.reports.view import CaseRecord
-from oloproof.reports.words import Fact
+from oloproof.model.run import CaseRecord
+from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
+from oloproof.reports.case import MOST_STEPS, Block, CaseView, StepView, case_view
+from oloproof.reports.shapes import Fact
 
 
 def shown(**changes: object) -> CaseView:
@@ -103,8 +105,62 @@ def test_agents_hand_over_and_crash_in_the_open() -> None:
     ]
     assert Fact("trial", "2") in view.facts
     assert Fact("error", r"system_error: boom\n[bold]") in view.facts
-    assert view.traceback == ('  File "app.py"', r"\x1b[31mboom")
-    assert view.log == (r"\x1b]0;title\x07", "", r"progress 1\rprogress 2")
+    assert view.blocks == (
+        Block("traceback", ('  File "app.py"', r"\x1b[31mboom")),
+        Block("log", (r"\x1b]0;title\x07", "", r"progress 1\rprogress 2")),
+    )
+
+
+def test_the_traceback_of_an_evaluator_is_a_block_of_lines() -> None:
+    broken = Judgment("missing", "evaluator_error", detail="KeyError: 'x'\nTraceback\n  File \"judges.py\"")
+    view = case_view(replace(looping_case(), judgments=(("polite", broken),)))
+    assert view.judgments[0].reason == "KeyError: 'x' (evaluator_error)"
+    assert view.blocks[0] == Block("traceback of criterion polite", ("Traceback", '  File "judges.py"'))
+
+
+def test_what_is_said_is_content_and_what_a_call_gets_are_arguments() -> None:
+    steps = tuple(
+        Step(index=index, kind=kind, arguments="hello", tool_name="t" if kind == "tool_call" else None)
+        for index, kind in enumerate(("message", "decision", "tool_call", "final"), 1)
+    )
+    labels = [step.details[0].label for step in shown(trajectory=Trajectory(steps=steps)).steps]
+    assert labels == ["content", "content", "arguments", "content"]
+
+
+@pytest.mark.parametrize("offending", [(), (500_000,), (1, 1_000_000), (*range(1, 1_000_001, 2),)])
+def test_of_a_very_long_trajectory_the_ends_are_shown_and_what_is_near_the_offending_steps(
+    offending: tuple[int, ...],
+) -> None:
+    step = Step(index=1, kind="final")
+    steps = (step,) * 1_000_000
+    record = looping_case()
+    record = replace(
+        record,
+        attempt=replace(record.attempt, trajectory=Trajectory(steps=steps)),
+        judgments=(("c", Judgment("fail", None, offending)),),
+    )
+    view = case_view(record).steps
+    assert len(view) == MOST_STEPS
+    assert view[0].left_out == 0
+    assert sum(each.left_out for each in view) == 1_000_000 - MOST_STEPS
+    assert (
+        len(
+            case_view(
+                replace(record, attempt=replace(record.attempt, trajectory=Trajectory(steps=steps[:300]))),
+                all_steps=True,
+            ).steps
+        )
+        == 300
+    )
+    if offending == (500_000,):
+        middle = [at for at in _places(view) if 400_000 < at < 600_000]
+        assert middle[0] < 500_000 < middle[-1]
+        assert len(middle) == MOST_STEPS - 40
+
+
+def _places(steps: tuple[StepView, ...]) -> list[int]:
+    """The place of each shown step, from 1."""
+    return list(accumulate(step.left_out + 1 for step in steps))
 
 
 def test_what_is_long_is_cut_with_a_count() -> None:

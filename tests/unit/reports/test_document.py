@@ -11,15 +11,26 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from golden.specimens import NASTY, looping_case, odd, odd_case, support, triage, verdicts
+from oloproof.errors import Problem
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.judgment import Judgment
-from oloproof.reports.document import case_document, encode, report_document, runs_document, verdict_csv, verdict_lines
-from oloproof.reports.view import CaseRecord, RunRow, VerdictRow
+from oloproof.model.run import CaseRecord
+from oloproof.reports.document import (
+    case_document,
+    encode,
+    problems_document,
+    report_document,
+    runs_document,
+    verdict_csv,
+    verdict_lines,
+)
+from oloproof.reports.view import RunRow, VerdictRow
 
 
 def test_a_report_has_exactly_these_keys() -> None:
     document = report_document(support())
-    assert list(document) == ["format", "run", "interval", "metrics", "slices", "decisions", "gate", "warnings"]
+    keys = ["format", "run", "interval", "metrics", "slices", "errors", "decisions", "gate", "warnings"]
+    assert list(document) == keys
     assert document["format"] == "oloproof.report/v1"
     assert document["run"] == {
         "id": "20261130-101500-3fa9",
@@ -164,7 +175,7 @@ def test_runs_are_listed_with_their_verdict_or_null() -> None:
 
 def test_verdicts_are_a_line_each() -> None:
     lines = list(verdict_lines(verdicts()))
-    assert json.loads(lines[2]) == {
+    assert json.loads(lines[4]) == {
         "case": "case_040",
         "trial": 1,
         "criterion": "agent_no_tool_loop",
@@ -176,6 +187,33 @@ def test_verdicts_are_a_line_each() -> None:
 
 def test_a_table_of_no_verdicts_has_its_header() -> None:
     assert list(verdict_csv([])) == ["case,trial,criterion,verdict,reason\n"]
+
+
+def test_a_cell_that_a_spreadsheet_would_split_is_quoted() -> None:
+    _, line = verdict_csv([VerdictRow(case="a;b", criterion='c,"', verdict="fail", reason="d")])
+    assert line == '"a;b",1,"c,""",fail,d\n'
+
+
+def test_errors_are_grouped_and_name_the_first_case() -> None:
+    assert report_document(support())["errors"] == [
+        {"kind": "timeout", "message": "no answer within 60 s", "cases": 1, "first": "case_040"}
+    ]
+    assert [(group["message"], group.get("trial")) for group in report_document(odd())["errors"]] == [
+        ("\x1b[31mboom | `", 2),
+        (None, None),
+    ]
+
+
+def test_what_a_problem_does_not_know_is_null() -> None:
+    (problem,) = problems_document([Problem("OLO101", "the configuration does not exist")])["problems"]
+    assert problem == {
+        "file": None,
+        "line": None,
+        "column": None,
+        "code": "OLO101",
+        "message": "the configuration does not exist",
+        "hint": None,
+    }
 
 
 @given(st.text(st.characters(), max_size=30) | st.sampled_from(NASTY))

@@ -38,8 +38,8 @@ def test_every_blocking_rule_is_a_failure() -> None:
     }
     failure = rules.find("testcase[@name='no-deletion']/failure")
     assert failure is not None
-    assert failure.get("message") == "FAIL: observed_failures_exceed_limit"
-    assert failure.text == "agent_constraints_satisfied: 3 failures observed, 0 allowed"
+    assert failure.get("message") == "FAIL: 3 failures observed, 0 allowed"
+    assert failure.text == "agent_constraints_satisfied: observed_failures_exceed_limit"
 
 
 def test_a_warning_is_skipped_and_not_green() -> None:
@@ -57,12 +57,24 @@ def test_each_judged_case_and_criterion_is_a_test() -> None:
     assert tags == {
         ("answer_correct", "case_001"): [],
         ("agent_no_tool_loop", "case_002"): ["failure"],
+        ("agent_tool_permissions", "case_003"): ["failure"],
+        ("answer_correct", "case_007"): ["skipped"],
         ("agent_no_tool_loop", "case_040"): ["skipped"],
         ("]]>", "=1+1 · trial 2"): ["failure"],
     }
     skipped = cases.find("testcase[@name='case_040']/skipped")
     assert skipped is not None
     assert skipped.get("message") == "truncated_trajectory"
+    crashed = cases.find("testcase[@name='case_007']/skipped")
+    assert crashed is not None
+    assert crashed.get("message") == "60 s; late (timeout)"
+
+
+def test_a_failure_says_what_was_expected_and_on_which_steps() -> None:
+    row = VerdictRow(case="c", criterion="a", verdict="fail", steps=(4, 5), expected="yes", found="no")
+    failure = suite(parsed(support(), [row]), "cases").find("testcase/failure")
+    assert failure is not None
+    assert failure.text == '"yes" → "no"\nsteps 4–5'
 
 
 def test_the_counts_of_the_suite_are_those_of_its_rows() -> None:

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import UNSET
 
 from golden.specimens import NASTY, odd, support
 from oloproof.model.decision import Gate
-from oloproof.reports.lists import runs_table, steps_text, verdict_table
+from oloproof.reports.lists import failure_table, missing_table, runs_table, steps_text, verdict_table
 from oloproof.reports.view import RunRow, VerdictRow
 
 
@@ -41,9 +42,43 @@ def test_verdicts_give_reason_detail_and_steps() -> None:
         VerdictRow(case="a", criterion="c", verdict="fail", trial=2, reason="loop", detail="thrice", steps=(1, 2)),
         VerdictRow(case="b", criterion="c", verdict="pass"),
     ]
-    assert verdict_table(rows, title="failing cases").rows == (
-        ("a · trial 2", "c", "fail", "loop: thrice", "1–2"),
+    assert verdict_table(rows).rows == (
+        ("a · trial 2", "c", "fail", "thrice (loop)", "1–2"),
         ("b", "c", "pass", "–", "–"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "said"),
+    [
+        (UNSET, UNSET, "–"),
+        ("refunded", "no", '"refunded" → "no"'),
+        (2, UNSET, "expected 2"),
+        (UNSET, None, "found null"),
+        ({"no_deletion": True, "polite": True}, {"no_deletion": False}, "no_deletion failed"),
+        ({"tech": ["search"]}, {"tech": "issue_refund"}, "tech may not call issue_refund"),
+        ({"max": 2}, 3, "at most 2, found 3"),
+        (["search"], "delete", 'delete is none of ["search"]'),
+        (["a"], ["a", "b"], '["a"] → ["a", "b"]'),
+        ({"a": 1}, {"a": 2}, '{"a": 1} → {"a": 2}'),
+        ("x" * 200, "\x1b", f'"{"x" * 79}… (+122 characters) → "\\u001b"'),
+    ],
+)
+def test_failures_say_what_was_wrong(expected: object, found: object, said: str) -> None:
+    row = VerdictRow(case="a", criterion="c", verdict="fail", expected=expected, found=found)
+    assert failure_table([row]).rows == (("a", "c", "–", "–", said),)
+
+
+def test_missing_verdicts_say_what_was_raised_and_an_evaluator_by_its_first_line() -> None:
+    rows = [
+        VerdictRow(case="a", criterion="c", verdict="missing", reason="system_error", error="ValueError: boom"),
+        VerdictRow(case="b", criterion="c", verdict="missing", reason="evaluator_error", detail="KeyError: 1\n  File"),
+        VerdictRow(case="c", criterion="c", verdict="missing", reason="truncated_trajectory"),
+    ]
+    assert missing_table(rows).rows == (
+        ("a", "c", "ValueError: boom (system_error)"),
+        ("b", "c", "KeyError: 1 (evaluator_error)"),
+        ("c", "c", "truncated_trajectory"),
     )
 
 

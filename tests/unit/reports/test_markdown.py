@@ -69,11 +69,20 @@ def test_no_text_becomes_markup_whatever_it_is(text: str) -> None:
     assert_harmless(render(view(named(text))), cells=4 + 4 + 2 * 7 + 5)
 
 
+def test_a_bar_is_escaped_in_tables_alone() -> None:
+    text = render(view(named("a|b")))
+    assert "## NOT GATED · `a|b`\n" in text
+    assert r"| `first_tool=a\|b` |" in text
+
+
 def test_the_verdict_comes_first_and_slices_are_folded() -> None:
     text = render(view(support()))
     assert text.startswith("## BLOCK · `support-agent-example`\n\n`BLOCK (exit 1): no-deletion FAIL,")
     assert text.index("### Rules") < text.index("### Criteria") < text.index("<summary>Slices</summary>")
     assert "| `answer_correct` | 82.5% | [67.2%, 92.7%] | 33 / 40 observed · 0 missing · 0 excluded |" in text
+    assert (
+        "- `timeout in 1 case: no answer within 60 s`: `oloproof inspect 20261130-101500-3fa9 --case case_040`" in text
+    )
     assert_harmless(text, cells=4 * 4 + 8 * 4 + 7 * 2 + 6 * 5)
 
 
@@ -84,7 +93,9 @@ def test_a_run_that_is_not_gated_says_so_in_its_title() -> None:
 
 def test_a_comparison_is_escaped() -> None:
     report = support()
-    decision = replace(report.decisions[0], reason="upper_bound_below_minimum", state="FAIL", upper=0.5)
+    decision = report.decisions[0]
+    found = replace(decision.finding, upper=0.5)
+    decision = replace(decision, reason="upper_bound_below_minimum", state="FAIL", finding=found)
     assert r"upper bound 50.0% \< minimum 60%" in render(view(replace(report, decisions=(decision,))))
 
 

@@ -16,8 +16,9 @@ from oloproof.model.tally import Measured, Rate, SliceGroup, Tally
 from oloproof.reports.case import case_view
 from oloproof.reports.inert import inert
 from oloproof.reports.lists import verdict_table
+from oloproof.reports.shapes import Table
 from oloproof.reports.terminal import render, render_case, render_table
-from oloproof.reports.view import Table, view
+from oloproof.reports.view import view
 
 BOXES = "│┌┐└┘├┤┬┴┼─"
 
@@ -47,15 +48,20 @@ def test_the_table_is_drawn_as_documented() -> None:
         ("steps_p95", "10 steps", "[10, no bound] steps", "p95 of 39 observed · 1 missing · 0 excluded"),
     ):
         assert re.search("│ " + " +│ ".join(map(re.escape, cells)) + " +│\n", text)
-    assert re.search(r"│ no-deletion +│ agent_constraints_satisfied +│ FAIL +│ observed_failures_exceed_limit │", text)
+    assert re.search(r"│ no-deletion +│ agent_constraints_satisfied +│ FAIL +│ 3 failures observed, 0 allowed", text)
+    assert "  no-deletion: observed_failures_exceed_limit\n" in text
 
 
 @pytest.mark.parametrize("report", [support(), triage(), odd()], ids=["support", "triage", "odd"])
 @pytest.mark.parametrize("width", [1, 20, 33, 47, 60, 80, 100, 120, 200])
 def test_no_line_is_wider_than_the_terminal_and_nothing_is_lost(report: Report, width: int) -> None:
     drawn = view(report)
-    text = render(drawn, width=width, color=False)
-    assert max(map(cell_len, text.splitlines())) <= max(width, 20)
+    text = render(drawn, width=width, color=False, all_slices=True)
+    for lines in (text.splitlines(), render(drawn, width=width, color=False).splitlines()):
+        # Only commands are not folded, so that they can be copied.
+        assert max(cell_len(line) for line in lines if not line.startswith("    oloproof ")) <= max(width, 20)
+    for hint in (*drawn.errors, *drawn.next_steps):
+        assert any(line.endswith(hint.text) for line in text.splitlines())
     if width <= 60:
         # Too narrow for a table: every text is whole, and only folded.
         said = bare(text)
@@ -116,9 +122,21 @@ def test_an_offending_step_is_marked() -> None:
 
 
 def test_a_list_is_a_table_and_an_empty_one_says_so() -> None:
-    text = render_table(verdict_table(verdicts(), title="failing cases"), width=120, color=False)
-    assert text.startswith("\nfailing cases\n┌")
+    text = render_table(verdict_table(verdicts()), width=120, color=False)
+    assert text.startswith("\nverdicts\n┌")
     assert render_table(Table("runs", ("run",), ()), width=80, color=False) == "runs: none\n"
+
+
+def test_slices_in_short_are_a_row_a_value_and_fold_into_tables_below_one_another() -> None:
+    report = support()
+    rates = tuple(Rate(f"a_criterion_with_a_long_name_{n}", Tally(6, n)) for n in range(6))
+    groups = tuple(SliceGroup("first_tool", f"tool_{n}", 9, rates) for n in range(4))
+    drawn = view(replace(report, measured=Measured(36, rates, groups)))
+    for width, tables in ((200, 1), (80, 2), (50, 6)):
+        text = render(drawn, width=width, color=False)
+        assert text.count("│ first_tool=tool_3 │ 9       │") == tables
+        assert text.count("85.7% (6/7)") == 4
+    assert "tool_3" in render(drawn, width=30, color=False)
 
 
 def test_a_terminal_without_unicode_gets_plain_boxes() -> None:

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from golden.specimens import NASTY, odd, support, triage
 from oloproof.model.decision import Approval, Gate
-from oloproof.model.run import Report, SystemIdentity
+from oloproof.model.run import IntervalChoice, Report, SystemIdentity
 from oloproof.model.tally import OTHERS, Measured, Rate, SliceGroup, Tally
+from oloproof.reports.shapes import Fact
 from oloproof.reports.view import view
-from oloproof.reports.words import Fact
 
 
 def texts(value: object) -> Iterator[str]:
@@ -101,15 +101,46 @@ def test_the_header_says_what_ran_and_how_it_is_shown_and_decided() -> None:
         Fact("system", "support-agent 2026-11 (callable app:run)"),
         Fact("status", "complete"),
         Fact("cases", "40"),
-        Fact("interval", "exact, 95%"),
-        Fact("rules", "decided by wilson, 95%"),
+        Fact("took", "1 s"),
+        Fact("interval", "exact, 95%; rules are decided by wilson, 95%"),
     )
+
+
+@pytest.mark.parametrize(
+    ("finished_at", "took"),
+    [
+        ("2026-11-30T10:15:00Z", "less than a second"),
+        ("2026-11-30T10:16:05Z", "1 min 5 s"),
+        ("2026-12-01T11:15:59Z", "25 h 0 min"),
+    ],
+)
+def test_the_header_says_how_long_it_took(finished_at: str, took: str) -> None:
+    report = support()
+    report = replace(report, run=replace(report.run, finished_at=finished_at))
+    assert Fact("took", took) in view(report).facts
+
+
+def test_one_line_is_enough_for_an_interval_that_also_decides() -> None:
+    report = replace(support(), run=replace(support().run, interval=IntervalChoice()))
+    assert Fact("interval", "wilson, 95%") in view(report).facts
+
+
+def test_commands_name_the_configuration_that_they_need() -> None:
+    drawn = view(support(), config="a dir/oloproof.yaml")
+    commands = [drawn.inspect, drawn.grid_hint.text, *(hint.text for hint in (*drawn.errors, *drawn.next_steps))]
+    assert all(command.endswith(" --config 'a dir/oloproof.yaml'") for command in commands)
+
+
+def test_slices_in_short_have_a_column_a_criterion() -> None:
+    grid = view(support()).grid
+    assert grid.columns[:4] == ("slice", "support", "answer_correct", "agent_tool_lookup_order_called")
+    assert grid.rows[0] == ("first_tool=search", "7", "–", "–", "0.0% (0/6)", "0.0% (0/7)", "–", "–")
 
 
 def test_a_run_that_cannot_be_gated_says_so_in_its_header() -> None:
     facts = view(odd()).facts
-    assert Fact("partial", "--limit 3: NOT GATED") in facts
-    assert Fact("in process", "for a debugger: NOT GATED") in facts
+    assert Fact("partial", "--limit 3") in facts
+    assert Fact("in process", "for a debugger") in facts
     assert Fact("dataset", "none: the recordings are their own") in facts
 
 

@@ -10,18 +10,42 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from golden.specimens import support, triage
-from oloproof.model.decision import Decision, Gate, IntervalThreshold, ObservedCount, Reason, Rule
-from oloproof.model.tally import Distribution, Metric, Quantile
-from oloproof.reports.words import Fact, Subject, achieved_error, gate_line, next_steps, reason_in_words
+from golden.specimens import support
+from oloproof.model.decision import (
+    CountFinding,
+    Decision,
+    Finding,
+    Gate,
+    IntervalThreshold,
+    ObservedCount,
+    QuantileFinding,
+    RateFinding,
+    Reason,
+    Rule,
+)
+from oloproof.model.tally import Distribution, Metric, Quantile, Tally
+from oloproof.reports.words import Subject, achieved_error, gate_line, reason_in_words
 
+FINDING_FIELDS = ("minimum", "maximum", "lower", "upper", "false_pass", "false_fail")
 STEPS = Quantile("steps", "agent_steps", "0.95", "steps", Distribution(((4, 8),), ((3, 2),)))
 
 
 def decided(reason: Reason, **known: object) -> Decision:
-    kind = "observed_count" if "failures" in reason else "interval_threshold"
-    blank = Decision(rule="r", metric="m", kind=kind, state="PASS", reason=reason, blocking=False)
+    """A decision of the kind that has this reason, with what is known of it and of its finding."""
+    counts = {key: known.pop(key) for key in ("passed", "failed", "missing") if key in known}
+    looked_at = {key: known.pop(key) for key in (*FINDING_FIELDS, "max_failures") if key in known}
+    if "failures" in reason:
+        finding: Finding = CountFinding(tally=Tally(**counts), **{"max_failures": 0, **looked_at})
+    else:
+        finding = RateFinding(tally=Tally(**counts), **{"lower": 0.0, "upper": 1.0, **looked_at})
+    blank = Decision(rule="r", metric="m", state="PASS", reason=reason, blocking=False, finding=finding)
     return replace(blank, **known)
+
+
+def of_steps(reason: Reason, **known: float) -> Decision:
+    """The same of the quantile STEPS."""
+    finding = QuantileFinding(observed=8, missing=2, **known)
+    return Decision(rule="r", metric="m", state="PASS", reason=reason, blocking=False, finding=finding)
 
 
 def said(decision: Decision, *, rule: Rule | None = None, metric: Metric | None = None) -> str:
@@ -31,21 +55,21 @@ def said(decision: Decision, *, rule: Rule | None = None, metric: Metric | None 
 @pytest.mark.parametrize(
     ("decision", "words"),
     [
-        (decided("observed_failures_exceed_limit", threshold=0.0, failed=1), "1 failure observed, 0 allowed"),
+        (decided("observed_failures_exceed_limit", max_failures=0, failed=1), "1 failure observed, 0 allowed"),
         (
-            decided("observed_failures_within_limit", threshold=2.0, failed=0, missing=1),
+            decided("observed_failures_within_limit", max_failures=2, failed=0, missing=1),
             "0 failures observed and 1 case missing, 2 allowed",
         ),
         (
-            decided("missing_could_hide_failures", threshold=0.0, missing=2),
+            decided("missing_could_hide_failures", max_failures=0, missing=2),
             "0 failures observed, 0 allowed; 2 cases missing could hide more",
         ),
         (
-            decided("lower_bound_meets_minimum", threshold=0.7, lower=0.7005),
+            decided("lower_bound_meets_minimum", minimum=0.7, lower=0.7005),
             "lower bound 70.0% ≥ minimum 70%",
         ),
         (
-            decided("upper_bound_below_minimum", threshold=0.7, upper=0.69997),
+            decided("upper_bound_below_minimum", minimum=0.7, upper=0.69997),
             "upper bound 69.997% < minimum 70%",
         ),
         (decided("upper_bound_meets_maximum", maximum=0.3, upper=0.2), "upper bound 20.0% ≤ maximum 30%"),
@@ -54,11 +78,11 @@ def said(decision: Decision, *, rule: Rule | None = None, metric: Metric | None 
             "lower bound 30.004% > maximum 30%",
         ),
         (
-            decided("interval_within_bounds", threshold=0.1, maximum=0.9, lower=0.2, upper=0.8),
+            decided("interval_within_bounds", minimum=0.1, maximum=0.9, lower=0.2, upper=0.8),
             "bounds 20.0% and 80.0% lie within 10% and 90%",
         ),
         (
-            decided("interval_overlaps_threshold", threshold=0.7, maximum=0.9, lower=0.5, upper=0.95),
+            decided("interval_overlaps_threshold", minimum=0.7, maximum=0.9, lower=0.5, upper=0.95),
             "[50.0%, 95.0%] does not settle minimum 70% and maximum 90%",
         ),
         (decided("no_observation"), "nothing to decide on: the metric applies to no case"),
@@ -79,19 +103,19 @@ def test_the_rule_adds_what_it_required() -> None:
 
 
 def test_quantiles_speak_in_their_unit_and_count_their_own_cases() -> None:
-    overlap = decided("interval_overlaps_threshold", maximum=12.0, lower=4.0)
+    overlap = of_steps("interval_overlaps_threshold", maximum=12.0, lower=4.0)
     assert said(overlap, metric=STEPS) == (
         "[4, no bound] steps does not settle maximum 12 steps; an upper bound needs 72 cases with none missing"
     )
-    above = decided("lower_bound_above_maximum", maximum=12.0, lower=12.0000001)
+    above = of_steps("lower_bound_above_maximum", maximum=12.0, lower=12.0000001)
     assert said(above, metric=STEPS) == "lower bound 12.0000001 steps > maximum 12 steps"
-    assert said(decided("below_min_cases"), metric=STEPS) == "10 cases"
-    assert said(decided("missing_exceeds_policy"), metric=STEPS) == "2 of 10 cases missing (20.0%)"
+    assert said(of_steps("below_min_cases"), metric=STEPS) == "10 cases"
+    assert said(of_steps("missing_exceeds_policy"), metric=STEPS) == "2 of 10 cases missing (20.0%)"
 
 
 SIDES: list[tuple[Reason, str, str, Callable[[object, object], bool]]] = [
-    ("lower_bound_meets_minimum", "lower", "threshold", operator.ge),
-    ("upper_bound_below_minimum", "upper", "threshold", operator.lt),
+    ("lower_bound_meets_minimum", "lower", "minimum", operator.ge),
+    ("upper_bound_below_minimum", "upper", "minimum", operator.lt),
     ("upper_bound_meets_maximum", "upper", "maximum", operator.le),
     ("lower_bound_above_maximum", "lower", "maximum", operator.gt),
 ]
@@ -121,11 +145,11 @@ def test_a_sentence_is_true_as_printed(
 def test_an_achieved_error_stands_beside_the_nominal() -> None:
     decision = decided("lower_bound_meets_minimum", false_pass=0.02341, false_fail=0.0432)
     subject = Subject(decision=decision, rule=None, metric=None, level=0.95)
-    assert achieved_error(subject) == ("error at the threshold: false pass 2.4%, false fail 4.4% (nominal 2.5%)")
+    assert achieved_error(subject) == ("error at the bound: false pass 2.4%, false fail 4.4% (nominal 2.5%)")
 
 
 def test_a_count_without_failure_says_what_it_proves_of_other_cases() -> None:
-    clean = decided("observed_failures_within_limit", passed=40, threshold=0.0)
+    clean = decided("observed_failures_within_limit", passed=40, max_failures=0)
     subject = Subject(decision=clean, rule=None, metric=None, level=0.95)
     assert achieved_error(subject) == "no failure in 40 cases: failure rate at most 7.3% with 95% confidence"
 
@@ -134,7 +158,7 @@ def test_a_count_without_failure_says_what_it_proves_of_other_cases() -> None:
     "decision",
     [
         decided("lower_bound_meets_minimum"),
-        decided("observed_failures_within_limit", passed=39, failed=1, threshold=1.0),
+        decided("observed_failures_within_limit", passed=39, failed=1, max_failures=1),
         decided("observed_failures_exceed_limit", failed=3, state="FAIL"),
     ],
 )
@@ -158,55 +182,6 @@ def test_the_verdict_names_what_is_only_a_warning() -> None:
     )
     report = replace(support(), decisions=warned, gate=Gate(outcome="ALLOW", exit_code=0))
     assert gate_line(report).startswith("ALLOW (exit 0): quick INSUFFICIENT_EVIDENCE is a warning")
-    assert next_steps(report) == ()
-
-
-def test_each_thing_to_do_is_said_once() -> None:
-    assert next_steps(support()) == (
-        Fact("see what failed", "oloproof inspect 20261130-101500-3fa9 --failures"),
-        Fact("add cases; what each rule can decide at a given number", "oloproof check"),
-    )
-
-
-def test_a_review_asks_for_a_name_and_quotes_the_rule() -> None:
-    decision = Decision(
-        rule="a b", metric="m", kind="observed_count", state="MANUAL_REVIEW", reason="review_required", blocking=True
-    )
-    report = replace(support(), decisions=(decision,), gate=Gate(outcome="BLOCK", exit_code=4))
-    assert next_steps(report)[0].text == "oloproof gate 20261130-101500-3fa9 --approve 'a b' --by NAME"
-
-
-def test_missing_cases_are_to_be_looked_at() -> None:
-    decision = decided("missing_could_hide_failures", state="INSUFFICIENT_EVIDENCE", blocking=True)
-    report = replace(support(), decisions=(decision,), gate=Gate(outcome="BLOCK", exit_code=3))
-    assert next_steps(report)[0].label == "see why cases are missing"
-
-
-def test_an_incomplete_run_is_to_be_run_again() -> None:
-    run = replace(support().run, status="interrupted")
-    report = replace(support(), run=run, decisions=(), gate=Gate(outcome="BLOCK", exit_code=5))
-    assert next_steps(report) == (Fact("the run did not complete; run it again", "oloproof run"),)
-
-
-@pytest.mark.parametrize(
-    ("changes", "start"),
-    [
-        ({"partial": "--limit 5"}, "a partial run is never gated"),
-        ({"in_process": True}, "a run for a debugger is never gated"),
-        ({}, "write the rules in release.yaml"),
-    ],
-)
-def test_a_run_that_is_not_gated_says_how_to_gate_it(changes: dict[str, object], start: str) -> None:
-    report = triage()
-    report = replace(report, run=replace(report.run, **changes), gate=Gate(outcome="NOT_GATED", exit_code=3, why="why"))
-    assert gate_line(report) == "NOT GATED (exit 3): why"
-    (step,) = next_steps(report)
-    assert step.label.startswith(start)
-
-
-def test_a_run_that_is_not_gated_on_purpose_asks_for_nothing() -> None:
-    assert next_steps(triage()) == ()
-    assert gate_line(triage()) == "NOT GATED (exit 0): policy: none"
 
 
 def test_a_rule_that_is_unknown_still_speaks() -> None:

@@ -20,9 +20,6 @@ class Done:
     def run(self):
         return self.n
 
-    async def run_async(self):
-        return self.n
-
     def give_up(self):
         return -self.n
 
@@ -47,13 +44,18 @@ class Quiet:
 class Bench:
     def __init__(self, limit):
         self.now = 100.0
-        self.reported = []
+        self.lines = []
         self.lane = Quiet()
         self.files = [tempfile.TemporaryFile() for _ in range(limit)]  # noqa: SIM115 -- closed by the fixture
         slots = [Slot(file.fileno()) for file in self.files]
         self.crew = Crew(
-            lambda order, slot: Done(order), self.reported.append, slots=slots, timeout_s=10, clock=lambda: self.now
+            lambda order, slot: Done(order), self.lines.append, slots=slots, timeout_s=10, clock=lambda: self.now
         )
+
+    @property
+    def reported(self):
+        """The results, without what was said of their beginning."""
+        return [line for line in self.lines if not line.startswith(b"{")]
 
     def submit(self, *numbers):
         self.crew.submit([RunCase(n, f"case_{n}", None, 0) for n in numbers], self.lane)
@@ -85,6 +87,22 @@ def test_orders_are_taken_in_order_and_as_many_as_may_run(bench):
     assert b.crew.settle(second, second.run())
     assert b.crew.take().n == 3
     assert b.reported == [b"2"]
+
+
+def test_a_beginning_is_told_before_the_job_is_made(bench):
+    b = bench(limit=2)
+    b.submit(1, 2, 3)
+    b.crew.take()
+    b.crew.take()
+    assert b.lines == [b'{"type":"began","n":1,"at":100.0}', b'{"type":"began","n":2,"at":100.0}']
+
+
+def test_waiting_for_the_parent_takes_none_of_a_jobs_time(bench):
+    b = bench()
+    b.crew._report = lambda line: setattr(b, "now", b.now + 60)
+    b.submit(1)
+    b.crew.take()
+    assert b.expire() == 10
 
 
 def test_a_late_job_is_answered_once(bench):

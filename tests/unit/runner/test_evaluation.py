@@ -55,11 +55,11 @@ def test_a_bool_or_a_verdict_is_the_judgment(tmp_path, returned, judgment):
     ("body", "detail"),
     [
         ("return None", "an evaluator returns a bool or a Verdict, not a NoneType"),
-        ("return 1", "an evaluator returns a bool or a Verdict, not a int"),
+        ("return 1", "an evaluator returns a bool or a Verdict, not an int"),
         ("return 'pass'", "an evaluator returns a bool or a Verdict, not a str"),
         ("return asyncio.sleep(0)", "an evaluator returns a bool or a Verdict, not a coroutine"),
-        ("return Verdict(1)", "Verdict.passed is a int, not exactly a bool"),
-        ("return Verdict(False, reason=3)", "Verdict.reason is a int, not text"),
+        ("return Verdict(1)", "Verdict.passed is an int, not exactly a bool"),
+        ("return Verdict(False, reason=3)", "Verdict.reason is an int, not text"),
         ("return Verdict(False, steps=(True,))", "Verdict.steps are not step indexes"),
         ("return Verdict(False, steps=3)", "Verdict.steps are not step indexes"),
         ("sys.exit(0)", "the code called sys.exit(0)"),
@@ -140,7 +140,7 @@ def test_no_attempt_waits_for_the_next_one_of_a_running_system(tmp_path):
     [
         ("", "absent:check", "OLO401", "absent:check: there is no module 'absent'"),
         ("", "app:check", "OLO402", "app has no 'check'"),
-        ("check = 3", "app:check", "OLO403", "app:check is a int, not a function"),
+        ("check = 3", "app:check", "OLO403", "app:check is an int, not a function"),
         ("async def check(output): ...", "app:check", "OLO403", "app:check is async; an evaluator is a plain function"),
         ("def check(answer): ...", "app:check", "OLO403", "app:check takes 'answer', which an evaluator is not given"),
         (
@@ -162,3 +162,22 @@ def test_what_is_no_evaluator_is_refused_before_anything_is_judged(tmp_path, sou
     with pytest.raises(UsageError) as error, judge(refused):
         pass
     assert [(p.file, p.code, p.message) for p in error.value.problems] == [("oloproof.yaml", code, message)]
+
+
+def test_a_verdict_too_large_to_send_costs_no_other(tmp_path):
+    source = """
+    def small(output):
+        return Verdict(False, "rude", found="x" * 1000)
+    def large(output):
+        return Verdict(False, found="x" * 70_000_000)
+    def larger(output):
+        return Verdict(True, found=["x" * 30_000_000] * 2)
+    """
+    names = ("small", "large", "larger")
+    the_project = project(tmp_path, source, evaluators={name: f"app:{name}" for name in names})
+    with judge(the_project) as user_judge:
+        (judged,) = user_judge.judge([(CASE, DONE)])
+    assert judged["small"] == Judgment("fail", "rude", found="x" * 1000)
+    for name in ("large", "larger"):
+        assert judged[name].reason == "evaluator_error"
+        assert judged[name].detail.startswith("the verdict cannot be sent: it takes ")

@@ -42,13 +42,11 @@ def test_it_runs_here_on_the_main_thread_and_leaves_the_same(tmp_path, capsys):
 def test_it_declares_and_stops(tmp_path):
     with runner.load(project(tmp_path, SOURCE), in_process=True) as loaded:
         assert loaded.identity.name == "local"
-        told = []
         attempts = []
-        for attempt in loaded.run(cases(1, 3, 4), progress=told.append):
+        for attempt in loaded.run(cases(1, 3, 4)):
             attempts.append(attempt)
             loaded.stop()
     assert [attempt.error.kind if attempt.error else "ran" for attempt in attempts] == ["ran", "not_run", "not_run"]
-    assert told == attempts
 
 
 def test_coroutine_functions_run_too(tmp_path):
@@ -65,3 +63,15 @@ def test_loading_fails_as_in_a_worker(tmp_path):
     sys.modules.pop("app", None)
     with pytest.raises(BrokenError, match="importing app failed: ZeroDivisionError"):
         run(project(tmp_path, "1 / 0"), [], in_process=True)
+
+
+def test_it_may_not_keep_the_streams(tmp_path, capsys):
+    source = """
+    sys.stdout = None
+    def run(case):
+        sys.stdout = sys.stderr = None
+        return case
+    """
+    streams = sys.stdout, sys.stderr
+    assert [attempt.output for attempt in run(project(tmp_path, source), [1, 2], in_process=True)] == [1, 2]
+    assert (sys.stdout, sys.stderr) == streams

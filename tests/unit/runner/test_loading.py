@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from oloproof.runner.loading import LoadError, load_function, require_one_argument
+from oloproof.runner.protocol import Failed
 
 
 @pytest.fixture
@@ -25,10 +26,10 @@ def module(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def error(target: str, directory: str = "/here") -> LoadError:
+def error(target: str, directory: str = "/here") -> Failed:
     with pytest.raises(LoadError) as caught:
         load_function(target, directory)
-    return caught.value
+    return caught.value.failed
 
 
 def test_a_function_is_found(module):
@@ -98,7 +99,7 @@ def test_an_attribute_that_does_not_exist_is_a_wrong_name(module):
         "OLO402",
         "did you mean 'run_agent'?",
     )
-    assert error("loading_f:number").message == "loading_f:number is a int, not a function"
+    assert error("loading_f:number").message == "loading_f:number is an int, not a function"
     assert error("loading_f:number").code == "OLO403"
     assert error("loading_f:number.real.deep").usage
     assert error("loading_f").message == "'loading_f' is not module:function"
@@ -120,3 +121,14 @@ def test_what_can_be_called_with_one_argument_will_do(module, source):
     module("loading_h.py", source)
     require_one_argument(load_function("loading_h:run", ""), "loading_h:run")
     sys.modules.pop("loading_h", None)
+
+
+def test_a_module_that_uses_the_sdk_wrongly_has_one_code_that_says_how(module):
+    module("loading_i.py", "from oloproof import system\n@system(records=('x',))\ndef run(case): ...")
+    wrong = error("loading_i:run")
+    assert (wrong.usage, wrong.code) == (False, "OLO704")
+    assert wrong.message.startswith(
+        "importing loading_i failed: RecordError: @system names the record 'x'; the one that"
+    )
+    assert 'loading_i.py", line 2' in wrong.message
+    assert "OLO" not in wrong.message

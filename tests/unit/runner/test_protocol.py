@@ -16,6 +16,7 @@ from oloproof.record.journal import Opened, StepRecorded
 from oloproof.runner import protocol
 from oloproof.runner.protocol import (
     Began,
+    Garbled,
     Lines,
     Ran,
     RunCase,
@@ -24,6 +25,7 @@ from oloproof.runner.protocol import (
     decode_word,
     encode,
     encoded,
+    heard,
     read_slot,
 )
 
@@ -46,6 +48,26 @@ def test_a_line_without_end_is_refused():
         lines.feed(b"01")
 
 
+def test_the_beginning_of_a_line_without_end_is_forgotten():
+    lines = Lines(limit=10)
+    with pytest.raises(ValueError, match="a line of more than 10 bytes"):
+        lines.feed(b"x" * 11)
+    assert lines.feed(b"y\nz\n") == [b"y", b"z"]
+
+
+@pytest.mark.parametrize("line", [b"", b"{}", b"\xff", b"[" * 100_000, b'{"type":"ran","n":1,"output":' + b"[" * 900])
+def test_what_is_no_word_says_why(line):
+    assert heard(line).why
+
+
+def test_a_word_is_nested_no_deeper_than_can_be_written_again():
+    def nested(levels):
+        return heard(b'{"type":"ran","n":1,"output":' + b"[" * levels + b"]" * levels + b"}")
+
+    assert isinstance(nested(101), Ran)
+    assert isinstance(nested(900), Garbled)
+
+
 def test_words_and_orders_survive():
     order = RunCase(3, "case\n1", {"q": "a\nb"}, 9)
     assert b"\n" not in encode(order)
@@ -65,6 +87,12 @@ def test_a_result_that_cannot_be_sent_says_why(monkeypatch):
     assert isinstance(encoded(Ran(1, output="x")), bytes)
 
 
+def test_what_shares_a_line_takes_no_more_than_its_share(monkeypatch):
+    monkeypatch.setattr(protocol, "MAX_LINE_BYTES", 200)
+    assert isinstance(encoded(Ran(1, output="x" * 120)), bytes)
+    assert encoded(Ran(1, output="x" * 120), shared_by=2).endswith("at most 100 are taken")
+
+
 @pytest.fixture
 def fd():
     with tempfile.TemporaryFile() as file:
@@ -76,7 +104,7 @@ STEP = StepRecorded(AgentStep(index=1, kind="final"))
 
 def test_a_slot_is_read_back(fd):
     slot = Slot(fd)
-    slot.begin(4, 1.5)
+    slot.begin(Began(4, 1.5))
     slot.write(Opened())
     slot.write(STEP)
     began, events = read_slot(fd)
@@ -87,19 +115,50 @@ def test_a_slot_is_read_back(fd):
 
 def test_a_slot_forgets_the_attempt_before(fd):
     slot = Slot(fd)
-    slot.begin(4, 1.5)
+    slot.begin(Began(4, 1.5))
     slot.write(STEP)
-    slot.begin(5, 2.5)
+    slot.begin(Began(5, 2.5))
     assert read_slot(fd) == (Began(5, 2.5), [])
 
 
 def test_an_entry_cut_short_is_not_read(fd):
     slot = Slot(fd)
-    slot.begin(4, 1.5)
+    slot.begin(Began(4, 1.5))
     slot.write(Opened())
     slot.write(STEP)
     os.ftruncate(fd, os.fstat(fd).st_size - 1)
     assert read_slot(fd) == (Began(4, 1.5), [Opened()])
+
+
+def test_a_slot_is_read_up_to_its_bound(fd, monkeypatch):
+    monkeypatch.setattr(protocol, "MAX_LINE_BYTES", 200)
+    slot = Slot(fd)
+    slot.begin(Began(4, 1.5))
+    for _ in range(100):
+        slot.write(Opened())
+    began, events = read_slot(fd)
+    assert began == Began(4, 1.5)
+    assert 1 < len(events) < 10
+
+
+@pytest.mark.parametrize("size", [1 << 33, 1 << 43])
+def test_a_slot_with_a_hole_is_read_up_to_it(fd, size):
+    slot = Slot(fd)
+    slot.begin(Began(4, 1.5))
+    slot.write(Opened())
+    try:
+        os.ftruncate(fd, size)
+    except OSError as exc:
+        pytest.skip(f"the file system has no such files: {exc}")
+    assert read_slot(fd) == (Began(4, 1.5), [Opened()])
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000 + b"\n", b'{"type":"step","step":' + b"[" * 900 + b"\n"])
+def test_what_is_nested_too_deeply_ends_a_slot(fd, content):
+    slot = Slot(fd)
+    slot.begin(Began(4, 1.5))
+    os.pwrite(fd, content, os.fstat(fd).st_size)
+    assert read_slot(fd) == (Began(4, 1.5), [])
 
 
 @pytest.mark.parametrize("content", [b"", b"{}\n", b'{"type":"opened"}\n', b"\xff\xfe\n", b'{"type":"began","n":1'])
@@ -111,7 +170,7 @@ def test_a_slot_in_which_nothing_began_is_empty(fd, content):
 def test_a_slot_that_cannot_be_written_is_let_be():
     reader, writer = os.pipe()
     slot = Slot(writer)
-    slot.begin(1, 0.0)
+    slot.begin(Began(1, 0.0))
     slot.write(STEP)
     os.close(reader)
     os.close(writer)

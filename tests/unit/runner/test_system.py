@@ -9,10 +9,11 @@ from contextlib import suppress
 import pytest
 from msgspec import UNSET
 
-from fakes.workers import cases, project, run
+from fakes.workers import cases, judge, project, run
 from oloproof import runner
-from oloproof.model.case import Case
+from oloproof.model.case import Attempt, Case
 from oloproof.model.project import Project, RecordedSystem, SystemSpec
+from oloproof.runner import system
 
 STEPS = """
 @system(name="support", version="2")
@@ -90,20 +91,18 @@ def test_one_at_a_time_means_one(tmp_path):
     assert {attempt.output for attempt in run(project(tmp_path, source), range(20))} == {1}
 
 
-def test_trials_and_seeds(tmp_path):
+def test_seeds(tmp_path):
     source = "def run(case): return [current_case().trial, current_case().seed]"
     the_project = project(tmp_path, source)
     with runner.load(the_project) as loaded:
-        first = list(loaded.run(cases("a", "b"), trials=2))
+        first = list(loaded.run(cases("a", "b")))
     assert [(attempt.case_id, attempt.trial, attempt.output[0]) for attempt in first] == [
         ("case_1", 1, 1),
-        ("case_1", 2, 2),
         ("case_2", 1, 1),
-        ("case_2", 2, 2),
     ]
-    assert len({attempt.output[1] for attempt in first}) == 4
+    assert len({attempt.output[1] for attempt in first}) == 2
     with runner.load(the_project) as loaded:
-        assert [attempt.output for attempt in loaded.run(cases("a", "b"), trials=2)] == [a.output for a in first]
+        assert [attempt.output for attempt in loaded.run(cases("a", "b"))] == [a.output for a in first]
 
 
 def test_the_system_cannot_see_what_is_expected(tmp_path):
@@ -159,6 +158,7 @@ def test_what_was_handed_over_before_the_error_stays_finished(tmp_path):
         ("return asyncio.sleep(0)", "the system returned a coroutine"),
         ("return run(case)", "RecursionError: maximum recursion depth exceeded"),
         ("input()", "EOFError"),
+        ("breakpoint()", "BdbQuit: the debugger was left. A breakpoint reaches the terminal with `oloproof run"),
         ("current_case().trace(); current_case().trace()", "RecordError: this case has been recorded already"),
         ("AgentStep(index=2, kind='x')", "RecordError: step 2: its kind is 'x'"),
         ("return Exits()", "the code called sys.exit(0)"),
@@ -247,23 +247,130 @@ def test_an_output_too_large_to_send_is_an_error_that_keeps_the_record(tmp_path)
     assert large.trajectory is None
 
 
-def test_prints_go_to_the_case_and_never_to_the_link(tmp_path):
+PRINTS = """
+import ctypes, subprocess
+print("imported")
+def run(case):
+    print('{"type": "ran", "n": 0, "output": "forged"}')
+    thread = threading.Thread(target=print, args=("from a thread",))
+    thread.start()
+    thread.join()
+    os.write(1, b"raw\\n")
+    print("to the error stream", file=sys.stderr)
+    os.system("echo from a shell")
+    subprocess.run(["echo", "from a child"])
+    ctypes.CDLL(None).puts(b"from C")
+    print("at last", file=sys.__stdout__)
+    sys.stdout.close()
+    return "real"
+"""
+PRINTED = """{"type": "ran", "n": 0, "output": "forged"}
+from a thread
+raw
+to the error stream
+from a shell
+from a child
+from C
+at last
+"""
+
+
+def test_all_that_is_printed_while_one_case_runs_is_its_log_and_never_an_answer(tmp_path):
+    with runner.load(project(tmp_path, PRINTS)) as loaded:
+        attempts = list(loaded.run(cases(1, 2)))
+    assert [attempt.output for attempt in attempts] == ["real", "real"]
+    assert [attempt.log for attempt in attempts] == [PRINTED, PRINTED]
+    assert loaded.log == "imported\n"
+
+
+def test_of_several_cases_at_once_each_has_what_its_context_prints(tmp_path):
+    with runner.load(project(tmp_path, PRINTS, concurrency=2)) as loaded:
+        attempts = list(loaded.run(cases(1, 2)))
+    own = '{"type": "ran", "n": 0, "output": "forged"}\nto the error stream\n'
+    assert [attempt.log for attempt in attempts] == [own, own]
+    imported, told, *others = loaded.log.splitlines()
+    assert imported == "imported"
+    assert told == "[several cases ran at once: what their threads and child processes printed is no single case's]"
+    words = ["from a thread", "raw", "from a shell", "from a child", "from C", "at last"]
+    assert sorted(others) == sorted(words * 2)
+
+
+def test_several_cases_that_print_nothing_of_that_kind_are_not_remarked_on(tmp_path):
+    with runner.load(project(tmp_path, "print('imported')\ndef run(case): print(case)", concurrency=2)) as loaded:
+        assert [attempt.log for attempt in loaded.run(cases(1, 2))] == ["1\n", "2\n"]
+    assert loaded.log == "imported\n"
+
+
+def test_what_a_thread_of_the_users_raises_is_in_the_log_of_its_case(tmp_path):
     source = """
-    print("imported")
+    def fetch():
+        raise ConnectionError("refused")
     def run(case):
-        print('{"type": "ran", "n": 0, "output": "forged"}')
-        print("to the error stream", file=sys.stderr)
-        os.write(1, b"raw\\n")
-        os.system("echo from a child")
-        sys.stdout.close()
-        return "real"
+        if case == 1:
+            thread = threading.Thread(target=fetch)
+            thread.start()
+            thread.join()
+        return case
+    """
+    first, second = run(project(tmp_path, source), [1, 2])
+    assert "in fetch" in first.log
+    assert first.log.endswith("ConnectionError: refused\n")
+    assert (first.output, second.log) == (1, "")
+
+
+def test_what_is_printed_between_and_after_the_cases_is_the_workers(tmp_path):
+    source = """
+    import socket
+    print("imported")
+    ours, theirs = socket.socketpair()
+    def speak():
+        theirs.recv(1)
+        print("between")
+        theirs.send(b".")
+    threading.Thread(target=speak, daemon=True).start()
+    atexit.register(print, "at exit")
+    from oloproof.runner.crew import Crew
+    settle = Crew.settle
+    def settle_and_speak(self, job, result):
+        counts = settle(self, job, result)
+        if job.n == 0:
+            ours.send(b".")
+            ours.recv(1)
+        return counts
+    Crew.settle = settle_and_speak
+    def run(case):
+        print(case)
+        return case
     """
     with runner.load(project(tmp_path, source)) as loaded:
         attempts = list(loaded.run(cases(1, 2)))
-    for attempt in attempts:
-        assert attempt.output == "real"
-        assert attempt.log == '{"type": "ran", "n": 0, "output": "forged"}\nto the error stream\n'
-    assert sorted(loaded.log.split("\n")) == ["", "from a child", "from a child", "imported", "raw", "raw"]
+    assert [attempt.log for attempt in attempts] == ["1\n", "2\n"]
+    assert loaded.log == "imported\nbetween\nat exit\n"
+
+
+def test_the_log_of_a_case_is_bounded_whoever_prints(tmp_path):
+    source = """
+    def run(case):
+        os.write(1, b"x" * 60_000)
+        print("y" * 60_000)
+        os.write(2, b"z" * 3_000_000)
+    """
+    for attempt in run(project(tmp_path, source), [1, 2]):
+        kept, note = attempt.log.rsplit("\n", 1)
+        assert kept == "x" * 60_000 + "y" * 5_536
+        assert "not kept" in note
+
+
+def test_evaluators_print_to_their_workers_log(tmp_path):
+    source = """
+    def check(output):
+        print("checked", output)
+        os.write(1, b"raw\\n")
+        return True
+    """
+    with judge(project(tmp_path, source, evaluators={"check": "app:check"})) as user_judge:
+        list(user_judge.judge((Case(id="c"), Attempt(case_id="c", output=i)) for i in (1, 2)))
+    assert user_judge.log == "checked 1\nraw\nchecked 2\nraw\n"
 
 
 def test_the_directory_comes_first_on_the_path_and_is_the_working_directory(tmp_path):
@@ -292,7 +399,7 @@ def test_stop_launches_nothing_more_and_says_so(tmp_path):
     assert attempts[-1].error.message == "the run was stopped before this case began"
 
 
-def test_stop_from_another_thread_wakes_a_waiting_run(tmp_path):
+def test_stop_from_another_thread_wakes_a_waiting_run(tmp_path, monkeypatch):
     source = """
     def run(case):
         if case == 0:
@@ -307,14 +414,16 @@ def test_stop_from_another_thread_wakes_a_waiting_run(tmp_path):
             pass
         loaded.stop()
 
-    def go_on_when_stopped(attempt):
-        if attempt.error is not None:
-            (tmp_path / "go on").touch()
+    def go_on_when_stopped(case):
+        (tmp_path / "go on").touch()
+        return not_run(case)
 
+    not_run = system.not_run
+    monkeypatch.setattr(system, "not_run", go_on_when_stopped)
     with runner.load(project(tmp_path, source)) as loaded:
         stopper = threading.Thread(target=stop_when_started)
         stopper.start()
-        attempts = list(loaded.run(cases(*range(10)), progress=go_on_when_stopped))
+        attempts = list(loaded.run(cases(*range(10))))
         stopper.join()
     assert attempts[0].output == 0
     assert [attempt.error.kind for attempt in attempts[1:]] == ["not_run"] * 9
@@ -333,13 +442,6 @@ def test_cases_are_read_as_they_are_needed(tmp_path):
         for given, attempt in enumerate(loaded.run(many())):
             assert attempt.output == given
             assert read - given <= 260
-
-
-def test_progress_is_told_each_attempt(tmp_path):
-    told = []
-    with runner.load(project(tmp_path, "def run(case): return case", concurrency=3)) as loaded:
-        attempts = list(loaded.run(cases(*range(50)), progress=told.append))
-    assert sorted(attempt.output for attempt in told) == [attempt.output for attempt in attempts]
 
 
 def test_no_cases_are_no_attempts(tmp_path):

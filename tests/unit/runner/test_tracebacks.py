@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bdb
+
 import pytest
 
 from oloproof import AgentStep
@@ -88,3 +90,9 @@ def test_what_ends_the_interpreter_is_named(exc, message):
 def test_frames_are_the_users_or_not():
     assert has_users_frames(raised(fail).__traceback__)
     assert not has_users_frames(None)
+
+
+def test_a_breakpoint_that_reaches_no_terminal_says_where_it_would():
+    assert message_of(bdb.BdbQuit()) == (
+        "BdbQuit: the debugger was left. A breakpoint reaches the terminal with `oloproof run --case ID --in-process`"
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from oloproof.errors import BrokenError, ExitCode, UsageError
 from oloproof.store.codec import Unreadable
-from oloproof.store.faults import told
+from oloproof.store.faults import store_errors
 
 PATH = Path(".oloproof/oloproof.db")
 
@@ -37,9 +37,9 @@ def sqlite_error(kind: type[sqlite3.Error], text: str, code: int) -> sqlite3.Err
     ],
 )
 def test_each_fault_has_its_code_and_says_what_to_do(error: Exception, code: str) -> None:
-    with pytest.raises(BrokenError) as caught, told(PATH):
+    with pytest.raises(BrokenError) as caught, store_errors(PATH):
         raise error
-    problem = caught.value.problem
+    problem = caught.value.problems[0]
     assert problem.code == code
     assert str(PATH) in problem.message
     assert problem.hint
@@ -48,5 +48,5 @@ def test_each_fault_has_its_code_and_says_what_to_do(error: Exception, code: str
 
 
 def test_other_errors_pass() -> None:
-    with pytest.raises(UsageError), told(PATH):
+    with pytest.raises(UsageError), store_errors(PATH):
         raise UsageError(())

@@ -23,7 +23,7 @@ def database(directory: Path, *statements: str) -> Path:
 def refusal(directory: Path) -> tuple[str, str, str]:
     with pytest.raises(BrokenError) as caught:
         schema.connect(directory)
-    problem = caught.value.problem
+    problem = caught.value.problems[0]
     return problem.code, problem.message, problem.hint
 
 
@@ -63,7 +63,7 @@ def test_migrations_run_once_each_from_where_the_file_stands(tmp_path: Path, mon
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, add_a_column))
     for _ in range(2):
         connection = schema.connect(tmp_path)
-        assert pragma(connection, "user_version") == 2
+        assert pragma(connection, "user_version") == len(schema.MIGRATIONS)
         assert connection.execute("SELECT id, note FROM runs").fetchall() == [(stored.run().id, None)]
         connection.close()
 
@@ -78,7 +78,7 @@ def test_a_migration_that_fails_leaves_the_old_format(tmp_path: Path, monkeypatc
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, fail))
     assert refusal(tmp_path)[0] == "OLO504"
     connection = sqlite3.connect(tmp_path / schema.FILE)
-    assert pragma(connection, "user_version") == 1
+    assert pragma(connection, "user_version") == len(schema.MIGRATIONS) - 1
     assert connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'half'").fetchone() == (0,)
     connection.close()
 
@@ -87,7 +87,7 @@ def test_a_newer_format_is_refused_with_the_way_out(tmp_path: Path) -> None:
     path = database(tmp_path, f"PRAGMA application_id = {schema.APPLICATION_ID}", "PRAGMA user_version = 99")
     assert refusal(tmp_path) == (
         "OLO506",
-        f"the store {path} has format 99, and this oloproof knows formats up to 1",
+        f"the store {path} has format 99, and this oloproof knows formats up to {len(schema.MIGRATIONS)}",
         "upgrade oloproof (pip install --upgrade oloproof), or move the store away to start a new one",
     )
 

@@ -55,7 +55,7 @@ def test_a_changed_file_is_told(traces: Path) -> None:
     traces.write_bytes(traces.read_bytes().replace(b"1", b"3"))
     with pytest.raises(BrokenError, match=r"traces\.jsonl, and that file has changed since") as caught:
         read(traces, digest=digest)
-    assert caught.value.problem.code == "OLO508"
+    assert caught.value.problems[0].code == "OLO508"
 
 
 def test_a_lost_file_is_told(traces: Path) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,10 @@ from oloproof.errors import BrokenError, UsageError
 from oloproof.importers.recordings import decode, encode
 from oloproof.model.case import Case
 from oloproof.model.decision import Approval, IntervalThreshold, ObservedCount, Policy
-from oloproof.model.judgment import PASS, Judgment
+from oloproof.model.judgment import PASS
 from oloproof.model.recording import Recording
-from oloproof.store import AttemptVerdicts, CaseDetail, SourceRef, Store, file_digest, stored_case
+from oloproof.model.run import CaseRecord
+from oloproof.store import AttemptVerdicts, SourceRef, Store, file_digest, stored_case
 
 RUN = stored.run()
 POLICY = Policy(
@@ -63,7 +66,7 @@ def test_a_run_comes_back_as_it_was_finished(store: Store) -> None:
     assert store.find("latest") == RUN
     store.append(RUN.id, [stored.row(number) for number in range(3)])
     finished = replace(RUN, status="complete", cases=3, digest="00")
-    store.finish(finished, stored.measured(3), POLICY, ("three cases",))
+    store.finish(finished, stored.measured(3), POLICY, warnings=("three cases",), log="loaded\n")
     directory = store.directory
     store.close()
     with Store.open(directory, create=False) as again:
@@ -71,7 +74,8 @@ def test_a_run_comes_back_as_it_was_finished(store: Store) -> None:
         assert again.aggregates(RUN.id) == stored.measured(3)
         assert again.policy(RUN.id) == POLICY
         assert again.warnings(RUN.id) == ("three cases",)
-        assert [detail.case for detail in again.details(RUN.id)] == [stored.case(number) for number in range(3)]
+        assert again.log(RUN.id) == "loaded\n"
+        assert [detail.case for detail in stored.records(again, RUN.id)] == [stored.case(number) for number in range(3)]
 
 
 def test_closing_leaves_one_database_file(tmp_path: Path) -> None:
@@ -86,15 +90,17 @@ def test_an_ungated_run_has_no_policy(store: Store) -> None:
     store.finish(RUN, stored.measured(0), None)
     assert store.policy(RUN.id) is None
     assert store.warnings(RUN.id) == ()
+    assert store.log(RUN.id) == ""
 
 
 def test_a_run_that_concluded_nothing_says_so(store: Store) -> None:
     store.begin(RUN)
-    store.set_status(RUN.id, "broken")
+    store.set_status(RUN.id, "broken", log="half way\n")
     assert store.find("latest").status == "broken"
+    assert store.log(RUN.id) == "half way\n"
     with pytest.raises(BrokenError, match="ended before its results were counted") as caught:
         store.aggregates(RUN.id)
-    assert caught.value.problem.code == "OLO510"
+    assert caught.value.problems[0].code == "OLO510"
 
 
 def test_latest_is_the_newest_started_whatever_its_id(store: Store) -> None:
@@ -118,7 +124,7 @@ def test_an_id_is_taken_once(store: Store) -> None:
     store.begin(RUN)
     with pytest.raises(BrokenError) as caught:
         store.begin(RUN)
-    assert caught.value.problem.code == "OLO509"
+    assert caught.value.problems[0].code == "OLO509"
 
 
 def test_verdicts_come_in_the_order_of_the_run(store: Store) -> None:
@@ -132,30 +138,14 @@ def test_verdicts_come_in_the_order_of_the_run(store: Store) -> None:
     ]
 
 
-def test_failing_by_criterion(store: Store) -> None:
-    fail = Judgment("fail")
-    store.begin(RUN)
-    verdicts = ([PASS, PASS, PASS], [fail, PASS, PASS], [PASS, PASS, fail])
-    store.append(RUN.id, [stored.row(number, judgments=each) for number, each in enumerate(verdicts)])
-    assert [row.case_id for row in store.failing(RUN.id)] == ["case_00001", "case_00002"]
-    assert [row.case_id for row in store.failing(RUN.id, "agent_no_tool_loop")] == ["case_00002"]
-    assert list(store.failing(RUN.id, "agent_tool_sequence")) == []
-    with pytest.raises(UsageError) as caught:
-        store.failing(RUN.id, "answer")
-    assert told(caught.value) == (
-        "OLO614",
-        f"run {RUN.id} has no criterion 'answer'",
-        "it has: answer_correct, agent_tool_sequence, agent_no_tool_loop",
-    )
-
-
 def test_a_case_with_its_evidence(store: Store) -> None:
     store.begin(RUN)
     store.append(RUN.id, [stored.row(number) for number in range(200)])
-    assert store.case(RUN.id, "case_00137") == CaseDetail(
+    assert store.case(RUN.id, "case_00137") == CaseRecord(
+        run_id=RUN.id,
         case=stored.case(137),
         attempt=stored.attempt(137),
-        judgments=dict(zip(stored.CRITERIA, stored.VERDICTS, strict=True)),
+        judgments=stored.by_criterion(stored.VERDICTS),
     )
 
 
@@ -192,19 +182,25 @@ def test_approvals_are_kept_in_order(store: Store) -> None:
     assert store.approvals(RUN.id) == given
 
 
-def test_a_discarded_run_leaves_nothing(store: Store) -> None:
-    store.begin(stored.run("kept"))
-    store.append("kept", [stored.row(1)])
+def count_rows(store: Store, table: str) -> int:
+    """The rows of a table, seen by another connection."""
+    with closing(sqlite3.connect(store.directory / "oloproof.db")) as database:
+        (count,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
+    return count
+
+
+def test_a_run_that_is_taken_out_while_it_is_written_is_told(store: Store) -> None:
     store.begin(RUN)
-    store.append(RUN.id, [stored.row(1, source=SourceRef("t", "00", 0, 1)), stored.row(2)])
-    store.discard(RUN.id)
-    assert [run.id for run in store.runs()] == ["kept"]
-    assert [detail.case.id for detail in store.details("kept")] == ["case_00001"]
-    database = store._db
-    counts = [
-        database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("blocks", "cases", "sources")
-    ]
-    assert counts == [1, 1, 0]
+    store._db.execute("DELETE FROM runs")
+    with pytest.raises(BrokenError, match="was taken out of"):
+        store.finish(RUN, stored.measured(1), None)
+
+
+def test_a_store_that_is_removed_while_it_is_written_is_told(store: Store) -> None:
+    store.begin(RUN)
+    (store.directory / "oloproof.db").unlink()
+    with pytest.raises(BrokenError, match="was taken out of"):
+        store.finish(RUN, stored.measured(1), None)
 
 
 def recorded(directory: Path, count: int) -> tuple[list[SourceRef], list[Recording]]:
@@ -231,7 +227,7 @@ def test_recorded_attempts_are_referred_to_and_read_back(store: Store, tmp_path:
     refs, recordings = recorded(tmp_path, 3)
     store.begin(RUN)
     store.append(RUN.id, [stored.row(number, source=ref) for number, ref in enumerate(refs)])
-    details = list(store.details(RUN.id))
+    details = stored.records(store, RUN.id)
     assert [detail.case for detail in details] == [stored.case(number) for number in range(3)]
     assert [detail.attempt.trajectory for detail in details] == [recording.trajectory for recording in recordings]
     assert details[2].attempt.error is not None
@@ -253,8 +249,8 @@ def test_another_handle_may_go_on_with_a_run(store: Store, tmp_path: Path) -> No
     store.append(run.id, [stored.row(0, source=refs[0])])
     with Store.open(store.directory, create=False) as other:
         other.append(run.id, [stored.row(number, source=refs[number]) for number in (1, 2)])
-    assert [detail.attempt.output for detail in store.details(run.id)] == [0, 1, 2]
-    assert store._db.execute("SELECT count(*) FROM sources").fetchone() == (1,)
+    assert [detail.attempt.output for detail in stored.records(store, run.id)] == [0, 1, 2]
+    assert count_rows(store, "sources") == 1
 
 
 def test_verdicts_outlive_the_recorded_file(store: Store, tmp_path: Path) -> None:
@@ -275,7 +271,7 @@ def test_appending_is_all_or_nothing(store: Store) -> None:
     with pytest.raises(BrokenError):
         store.append(RUN.id, [stored.row(1), stored.row(0)])
     assert [row.case_id for row in store.verdicts(RUN.id)] == ["case_00000"]
-    assert store._db.execute("SELECT count(*) FROM blocks").fetchone() == (1,)
+    assert count_rows(store, "blocks") == 1
     store.append(RUN.id, [])
     store.append(RUN.id, [stored.row(1)])
     assert len(list(store.verdicts(RUN.id))) == 2

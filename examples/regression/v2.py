@@ -1,0 +1,14 @@
+"""The version that is that may replace it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import agent
+
+from oloproof import system
+
+
+@system(name="support-agent", version="2", records=("agent_trajectory/v1",))
+def run(order: dict[str, Any]) -> dict[str, str]:
+    return {"answer": agent.answer(order, version=2)}

@@ -1,0 +1,34 @@
+"""Everything that a run's end needs is imported before user code runs.
+
+An agent may write files, and a module imported after it ran could be one of them. So the report of a made-up case is
+concluded and drawn first, in every form that was asked for, and what that imports is what the real one will use.
+"""
+
+from __future__ import annotations
+
+from oloproof import pipeline, runner
+from oloproof.cli import forget
+from oloproof.model.project import Project
+from oloproof.reports.document import encode, report_document
+from oloproof.reports.view import view
+
+
+def rehearse(project: Project, *, as_json: bool, markdown: bool, junit: bool) -> None:
+    """Draw a report of one made-up case into nothing, and import nothing from the project's directory from here on."""
+    forget(project.directory)
+    runner.prepare()
+    report = pipeline.rehearsal(project)
+    drawn = view(report)
+    encode(report_document(report))
+    if not as_json:
+        from oloproof.reports import terminal
+
+        terminal.render(drawn, width=200, color=True, encoding="utf-8")
+    if markdown:
+        from oloproof.reports.markdown import render as render_markdown
+
+        render_markdown(drawn)
+    if junit:
+        from oloproof.reports.junit import junit as render_junit
+
+        list(render_junit(drawn, ()))

@@ -1,0 +1,111 @@
+"""Two runs over the same cases, pair by pair: counted, never averaged, and nothing left out without a word."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from oloproof.model.tally import Amount, Distribution, PairTable, Tally
+
+Membership = Literal["candidate", "baseline", "both"]
+"""Whose slice value places a pair, where the two runs may differ."""
+
+
+class Side(Struct, frozen=True, array_like=True, gc=False):
+    """One case of one run, as far as a comparison looks at it.
+
+    ``codes`` holds one letter a criterion (p, f, m, x), ``places`` a value a slice and ``amounts`` a quantity a
+    quantile, each in the run's order. ``question`` and ``reference`` identify the input and what was expected.
+    """
+
+    case_id: str
+    codes: str
+    places: tuple[str, ...] = ()
+    amounts: tuple[Amount, ...] = ()
+    question: str = ""
+    reference: str = ""
+
+
+class QuantileId(Struct, frozen=True):
+    """What a quantile metric is, apart from its values. ``quantile`` is the decimal as written."""
+
+    id: str
+    source: str
+    quantile: str
+    unit: str
+
+
+class Sides(Struct, frozen=True, kw_only=True):
+    """A run as a comparison sees it: what was judged, and every case of it once."""
+
+    run: str
+    project: str
+    system: str
+    criteria: tuple[str, ...]
+    slices: tuple[str, ...] = ()
+    quantiles: tuple[QuantileId, ...] = ()
+    cases: tuple[Side, ...]
+
+
+class CriterionPairs(Struct, frozen=True):
+    """A criterion over all pairs, with the ids behind what was fixed and what was broken."""
+
+    id: str
+    table: PairTable
+    fixed_cases: tuple[str, ...] = ()
+    broken_cases: tuple[str, ...] = ()
+
+
+class QuantilePairs(Struct, frozen=True):
+    """A quantity over all pairs. ``unsettled`` pairs have no value, or only a floor, on one side or both."""
+
+    metric: QuantileId
+    candidate: Distribution
+    baseline: Distribution
+    grew: int = 0
+    shrank: int = 0
+    stayed: int = 0
+    unsettled: int = 0
+
+
+class SlicePairs(Struct, frozen=True):
+    """The pairs of one value of one slice; ``tables`` are in the comparison's order of criteria."""
+
+    slice: str
+    value: str
+    support: int
+    tables: tuple[PairTable, ...]
+
+
+class Migration(Struct, frozen=True):
+    """Cases that moved from one value of a slice to another, and how they did there, a tally a criterion."""
+
+    slice: str
+    origin: str
+    target: str
+    cases: int
+    before: tuple[Tally, ...]
+    after: tuple[Tally, ...]
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Everything that was counted of two runs.
+
+    ``changed`` are the cases whose input or reference is another one now. They, and those ``only_in_baseline``, count
+    as missing pairs unless they are ``accepted``; those ``only_in_candidate`` have no pair.
+    """
+
+    candidate: str
+    baseline: str
+    pairs: int
+    only_in_candidate: tuple[str, ...]
+    only_in_baseline: tuple[str, ...]
+    changed: tuple[str, ...]
+    accepted: tuple[str, ...]
+    uncompared: tuple[str, ...]
+    membership: Membership
+    criteria: tuple[CriterionPairs, ...]
+    quantiles: tuple[QuantilePairs, ...] = ()
+    slices: tuple[SlicePairs, ...] = ()
+    migrations: tuple[Migration, ...] = ()

@@ -1,0 +1,218 @@
+"""A comparison of two runs, drawn: what was fixed and broken and where, as tables and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from msgspec import to_builtins
+
+from oloproof.model.comparison import Comparison, Migration, QuantilePairs
+from oloproof.model.run import Report
+from oloproof.model.tally import Distribution, PairTable, Tally
+from oloproof.reports.figures import NOTHING, plain
+from oloproof.reports.inert import inert
+from oloproof.reports.pairs import (
+    SliceTest,
+    pair_rows,
+    slice_rows,
+    slice_tests,
+)
+from oloproof.reports.shapes import Table
+from oloproof.stats import paired
+
+FORMAT = "oloproof.comparison/v1"
+MOST_FLIPS = 20
+MOST_ROWS = 50
+
+Partings = Mapping[str, str]
+"""By case id, where the two trajectories part, in words."""
+
+
+def comparison_tables(report: Report, partings: Partings) -> Iterator[Table]:
+    """The tables of a comparison, in the order in which they are read. ``report.comparison`` must be there."""
+    comparison, level = _comparison(report), report.run.interval.level
+    columns = ("criterion", "difference", "interval", "pairs", "mid-p")
+    rows = list(pair_rows(comparison, level=level))
+    yield Table("criteria", columns, tuple((r.id, r.difference, r.interval, r.counts, r.p_value) for r in rows))
+    flips = [
+        (row.id, what, case, inert(partings.get(case, NOTHING)))
+        for row in rows
+        for what, cases in (("broken", row.broken), ("fixed", row.fixed))
+        for case in cases[:MOST_FLIPS]
+    ]
+    if flips:
+        yield Table("cases that changed", ("criterion", "now", "case", "where the calls part"), tuple(flips))
+    if comparison.quantiles:
+        yield Table(
+            "quantities",
+            ("metric", "baseline", "candidate", "difference", "cases"),
+            tuple(_quantile_cells(each, level) for each in comparison.quantiles),
+        )
+    tests = slice_tests(comparison)
+    found = list(slice_rows(comparison, sorted(tests, key=_suspicion), level=level))[:MOST_ROWS]
+    if found:
+        tested = sum(test.adjusted is not None for test in tests)
+        title = f"slices by the {comparison.membership}'s values: {tested} of {len(tests)} tested for worse"
+        cells = ((r.group, r.id, r.difference, r.interval, r.counts, r.p_value, r.p_adjusted) for r in found)
+        yield Table(title, ("slice", "criterion", "difference", "interval", "pairs", "p", "adjusted"), tuple(cells))
+    if comparison.migrations:
+        yield Table(
+            "cases that moved between slices",
+            ("slice", "from", "to", "cases", *(f"{inert(c.id)} before → after" for c in comparison.criteria)),
+            tuple(_migration_cells(each) for each in comparison.migrations[:MOST_ROWS]),
+        )
+
+
+def comparison_notes(comparison: Comparison) -> Iterator[str]:
+    """What has no pair, or no like, in lines."""
+    for what, ids in (
+        ("only in the candidate, so without a pair", comparison.only_in_candidate),
+        ("only in the baseline, so a missing pair", comparison.only_in_baseline),
+        ("changed since, so a missing pair", comparison.changed),
+        ("accepted as gone or changed", comparison.accepted),
+    ):
+        if ids:
+            more = f" and {len(ids) - MOST_FLIPS} more" if len(ids) > MOST_FLIPS else ""
+            yield f"{len(ids)} {what}: {', '.join(map(inert, ids[:MOST_FLIPS]))}{more}"
+    yield from map(inert, comparison.uncompared)
+
+
+def comparison_document(report: Report, *, decisions: list[dict[str, Any]], gate: dict[str, Any]) -> dict[str, Any]:
+    """``oloproof.comparison/v1``, unrounded."""
+    comparison, level = _comparison(report), report.run.interval.level
+    names = [criterion.id for criterion in comparison.criteria]
+    tests = slice_tests(comparison)
+    per_group = len(names)
+    slices = [
+        {
+            "slice": group.slice,
+            "value": group.value,
+            "membership": comparison.membership,
+            "support": group.support,
+            "criteria": [
+                {"id": name, **_figures(test.table, level), "p": test.p, "p_adjusted": test.adjusted}
+                for name, test in zip(names, tests[at * per_group : (at + 1) * per_group], strict=True)
+            ],
+        }
+        for at, group in enumerate(comparison.slices)
+    ]
+    return {
+        "format": FORMAT,
+        "candidate": {"run": comparison.candidate},
+        "baseline": {"run": comparison.baseline},
+        "pairs": comparison.pairs,
+        "only_in_candidate": list(comparison.only_in_candidate),
+        "only_in_baseline": list(comparison.only_in_baseline),
+        "changed": list(comparison.changed),
+        "accepted": list(comparison.accepted),
+        "uncompared": list(comparison.uncompared),
+        "criteria": [
+            {
+                "id": criterion.id,
+                **_figures(criterion.table, level),
+                "p_value": paired.mcnemar(paired.Pairs(*criterion.table.cells)).mid_p,
+                "fixed_cases": list(criterion.fixed_cases),
+                "broken_cases": list(criterion.broken_cases),
+            }
+            for criterion in comparison.criteria
+        ],
+        "quantiles": [_quantile_document(each, level) for each in comparison.quantiles],
+        "slices": slices,
+        "slices_tested": sum(test.adjusted is not None for test in tests),
+        "migrations": [_migration_document(each, names) for each in comparison.migrations],
+        "decisions": decisions,
+        "gate": gate,
+    }
+
+
+def _comparison(report: Report) -> Comparison:
+    if report.comparison is None:
+        raise ValueError("the report compares nothing")
+    return report.comparison
+
+
+def _suspicion(test: SliceTest) -> tuple[float, float]:
+    return (2.0 if test.adjusted is None else test.adjusted, test.p)
+
+
+def _figures(table: PairTable, level: float) -> dict[str, Any]:
+    pairs = paired.Pairs(*table.cells)
+    lower, upper = paired.interval(pairs, level=level)
+    return {
+        "both_pass": table.both_pass,
+        "fixed": table.fixed,
+        "broken": table.broken,
+        "both_fail": table.both_fail,
+        "missing_pairs": table.missing,
+        "excluded_pairs": table.excluded,
+        "difference": table.difference,
+        "lower": lower if pairs.n else None,
+        "upper": upper if pairs.n else None,
+        "method": "tango",
+    }
+
+
+def _sample(values: Distribution) -> paired.Sample:
+    return paired.Sample(values.observed_values, values.floor_values)
+
+
+def _difference(quantile: QuantilePairs, level: float) -> paired.QuantileDifference:
+    q = Fraction(quantile.metric.quantile)
+    return paired.quantile_difference(_sample(quantile.candidate), _sample(quantile.baseline), q=q, level=level)
+
+
+def _quantile_cells(quantile: QuantilePairs, level: float) -> tuple[str, ...]:
+    found = _difference(quantile, level)
+    unit = quantile.metric.unit
+    return (
+        inert(quantile.metric.id),
+        _number(found.baseline.estimate),
+        _number(found.candidate.estimate),
+        f"[{_number(found.lower, 'no bound')}, {_number(found.upper, 'no bound')}] {unit}",
+        f"{quantile.grew} grew · {quantile.shrank} shrank · {quantile.stayed} stayed · {quantile.unsettled} not known",
+    )
+
+
+def _quantile_document(quantile: QuantilePairs, level: float) -> dict[str, Any]:
+    found = _difference(quantile, level)
+    return {
+        "id": quantile.metric.id,
+        "unit": quantile.metric.unit,
+        "candidate": found.candidate.estimate,
+        "baseline": found.baseline.estimate,
+        "lower": found.lower,
+        "upper": found.upper,
+        "grew": quantile.grew,
+        "shrank": quantile.shrank,
+        "stayed": quantile.stayed,
+        "unsettled": quantile.unsettled,
+    }
+
+
+def _number(value: float | None, nothing: str = NOTHING) -> str:
+    return nothing if value is None else plain(Decimal(str(value)))
+
+
+def _migration_cells(migration: Migration) -> tuple[str, ...]:
+    moves = (
+        f"{_rate(before)} → {_rate(after)}" for before, after in zip(migration.before, migration.after, strict=True)
+    )
+    return (inert(migration.slice), inert(migration.origin), inert(migration.target), str(migration.cases), *moves)
+
+
+def _rate(tally: Tally) -> str:
+    return f"{tally.passed} / {tally.observed}" if tally.observed else NOTHING
+
+
+def _migration_document(migration: Migration, names: list[str]) -> dict[str, Any]:
+    return {
+        "slice": migration.slice,
+        "from": migration.origin,
+        "to": migration.target,
+        "cases": migration.cases,
+        "before": {name: to_builtins(tally) for name, tally in zip(names, migration.before, strict=True)},
+        "after": {name: to_builtins(tally) for name, tally in zip(names, migration.after, strict=True)},
+    }

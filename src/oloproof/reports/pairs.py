@@ -1,0 +1,177 @@
+"""A comparison, worded: signed differences, what met which margin, what broke, where it gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from msgspec import Struct
+
+from oloproof.model.comparison import Comparison, SlicePairs
+from oloproof.model.decision import NoBaseline, PairFinding, PairReason
+from oloproof.model.tally import PairTable
+from oloproof.reports.figures import NOTHING, percent_of
+from oloproof.reports.inert import inert
+from oloproof.stats import paired
+from oloproof.stats.multiplicity import benjamini_hochberg, tarone
+from oloproof.stats.rounding import percent_lower, percent_upper
+
+
+class PairRow(Struct, frozen=True, kw_only=True):
+    """A criterion over all pairs: ``+12.5%``, ``[+3.0%, +21.9%]``, ``40 fixed · 20 broken · …``."""
+
+    id: str
+    difference: str
+    interval: str
+    counts: str
+    p_value: str
+    fixed: tuple[str, ...]
+    broken: tuple[str, ...]
+
+
+class SlicePairRow(Struct, frozen=True, kw_only=True):
+    """The same over one slice value, with the p-value of "worse here", raw and adjusted over all slices tested."""
+
+    group: str
+    id: str
+    difference: str
+    interval: str
+    counts: str
+    p_value: str
+    p_adjusted: str
+
+
+class SliceTest(Struct, frozen=True, kw_only=True):
+    """One criterion over one slice value. ``p`` is one-sided mid-p against "worse"; ``adjusted`` None: too few pairs
+    differ for it ever to matter, so it left the family."""
+
+    pairs: SlicePairs
+    index: int
+    p: float
+    adjusted: float | None
+
+    @property
+    def table(self) -> PairTable:
+        return self.pairs.tables[self.index]
+
+
+def difference_text(table: PairTable) -> str:
+    """The candidate's rate minus the baseline's, signed, over the pairs with both verdicts."""
+    known = table.difference
+    return NOTHING if known is None else f"{known * 100:+.1f}%"
+
+
+def interval_text(bounds: tuple[float, float]) -> str:
+    """Bounds of a difference, rounded outward."""
+    return f"[{signed_lower(bounds[0])}, {signed_upper(bounds[1])}]"
+
+
+def signed_lower(bound: float) -> str:
+    """A lower bound of a difference, rounded down: ``-3.7%``, ``+1.2%``."""
+    return f"+{percent_lower(bound)}%" if bound >= 0 else f"-{percent_upper(-bound)}%"
+
+
+def signed_upper(bound: float) -> str:
+    """An upper bound of a difference, rounded up."""
+    return f"+{percent_upper(bound)}%" if bound >= 0 else f"-{percent_lower(-bound)}%"
+
+
+def counts_text(table: PairTable) -> str:
+    """What became of the pairs."""
+    parts = [f"{table.fixed} fixed", f"{table.broken} broken", f"{table.both_pass + table.both_fail} the same"]
+    return " · ".join([*parts, f"{table.missing} missing", f"{table.excluded} excluded"])
+
+
+def p_text(p: float) -> str:
+    """A p-value, never rounded to 0."""
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def pair_rows(comparison: Comparison, *, level: float) -> Iterator[PairRow]:
+    """The criteria, in their order."""
+    for criterion in comparison.criteria:
+        pairs = paired.Pairs(*criterion.table.cells)
+        yield PairRow(
+            id=inert(criterion.id),
+            difference=difference_text(criterion.table),
+            interval=interval_text(paired.interval(pairs, level=level)) if pairs.n else NOTHING,
+            counts=counts_text(criterion.table),
+            p_value=p_text(paired.mcnemar(pairs).mid_p),
+            fixed=tuple(map(inert, criterion.fixed_cases)),
+            broken=tuple(map(inert, criterion.broken_cases)),
+        )
+
+
+def slice_tests(comparison: Comparison) -> tuple[SliceTest, ...]:
+    """Every criterion over every slice value, tested for "worse here", adjusted over those that could ever matter.
+
+    Benjamini & Hochberg (1995) over the family that Tarone's (1990) rule leaves: a slice whose smallest attainable p
+    cannot be significant is not tested, and said so.
+    """
+    rows = [(group, index) for group in comparison.slices for index in range(len(group.tables))]
+    tables = [group.tables[index] for group, index in rows]
+    p = [paired.worse_mid_p(paired.Pairs(*table.cells)) for table in tables]
+    tested = tarone([paired.smallest_worse_mid_p(table.fixed + table.broken) for table in tables])
+    adjusted = iter(benjamini_hochberg([value for value, kept in zip(p, tested, strict=True) if kept]))
+    return tuple(
+        SliceTest(pairs=group, index=index, p=value, adjusted=next(adjusted) if kept else None)
+        for (group, index), value, kept in zip(rows, p, tested, strict=True)
+    )
+
+
+def slice_rows(comparison: Comparison, tests: Sequence[SliceTest], *, level: float) -> Iterator[SlicePairRow]:
+    """The slices in which some pair differs, the most suspicious first where ``tests`` says so, else in their order."""
+    names = [inert(criterion.id) for criterion in comparison.criteria]
+    tables = [paired.Pairs(*test.table.cells) for test in tests]
+    bounds = paired.intervals(tables, level=level)
+    for test, interval in zip(tests, bounds, strict=True):
+        table = test.table
+        if not (table.fixed or table.broken or table.missing):
+            continue
+        yield SlicePairRow(
+            group=f"{inert(test.pairs.slice)}={inert(test.pairs.value)}",
+            id=names[test.index],
+            difference=difference_text(table),
+            interval=interval_text(interval),
+            counts=counts_text(table),
+            p_value=p_text(test.p),
+            p_adjusted="not tested" if test.adjusted is None else p_text(test.adjusted),
+        )
+
+
+def pair_reason_in_words(finding: PairFinding | NoBaseline, reason: PairReason) -> str:
+    """Why a rule that compares is decided as it is."""
+    if isinstance(finding, NoBaseline):
+        return "there is no baseline to compare with: `run --baseline RUN_OR_FILE`"
+    bounds = interval_text((finding.lower, finding.upper))
+    broken = f"{finding.table.broken} newly broken, {finding.limit} allowed"
+    match reason:
+        case "difference_above_zero":
+            return f"difference {bounds} lies above 0"
+        case "difference_not_above_zero":
+            return f"difference {bounds} does not rise above 0"
+        case "difference_within_margin":
+            return f"difference {bounds} stays within {_margin(finding)}"
+        case "difference_beyond_margin":
+            return f"difference {bounds} lies beyond {_margin(finding)}"
+        case "difference_overlaps_margin":
+            return f"difference {bounds} does not settle {_margin(finding)}"
+        case "new_failures_exceed_limit" | "new_failures_within_limit":
+            return broken
+        case "missing_could_hide_new_failures":
+            return f"{broken}; pairs with a missing verdict could hide {paired.could_be_new(_pairs(finding))} more"
+        case "no_baseline":
+            return "there is no baseline to compare with"
+        case _ as never:
+            assert_never(never)
+
+
+def _margin(finding: PairFinding) -> str:
+    if finding.margin is None:
+        return "whether it lies above 0"
+    share = percent_of(finding.margin)
+    return f"±{share}%" if finding.kind == "equivalence" else f"-{share}%"
+
+
+def _pairs(finding: PairFinding) -> paired.Pairs:
+    return paired.Pairs(*finding.table.cells)

@@ -1,0 +1,35 @@
+"""JSON Schemas, checked in the evaluation worker: an output on which that takes for ever meets the time-out there."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from msgspec import UNSET
+from msgspec.json import decode
+
+from oloproof.evaluators.base import excerpt
+from oloproof.evaluators.json_schema import compile_schema
+from oloproof.model.values import lookup
+from oloproof.record.marks import Verdict
+
+
+def check(output: Any, *, schema: str, path: list[str]) -> Verdict:
+    """Whether the value at ``path`` of the output is valid under ``schema``, which is JSON text (``json_schema``)."""
+    found = lookup(output, path)
+    if found is UNSET:
+        return Verdict(False, "field_absent")
+    error = next(_compiled(schema).iter_errors(found), None)
+    if error is None:
+        return Verdict(True, found=excerpt(found))
+    return Verdict(
+        False,
+        excerpt(f"{error.json_path}: {error.message}"),
+        expected=excerpt({error.validator: error.validator_value}),
+        found=excerpt(error.instance),
+    )
+
+
+@lru_cache
+def _compiled(schema: str) -> Any:
+    return compile_schema(decode(schema))

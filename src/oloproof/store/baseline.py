@@ -1,0 +1,87 @@
+"""A baseline: the verdicts of one run, small enough to be reviewed and to live in version control.
+
+It holds counts and, a line a case, verdicts, slice values, quantities and short digests of what was asked and expected.
+It holds no input, no output and no trajectory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from msgspec import MsgspecError, Struct, to_builtins
+from msgspec.json import decode
+
+from oloproof.errors import Problem, UsageError
+from oloproof.model.comparison import QuantileId, Side, Sides
+
+FORMAT = "oloproof.baseline/v1"
+
+_WORDS = {"p": "passed", "f": "failed", "m": "missing", "x": "excluded"}
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    format: str
+    project: str
+    run: str
+    system: str
+    criteria: tuple[str, ...]
+    slices: tuple[str, ...]
+    quantiles: tuple[QuantileId, ...]
+    counts: dict[str, dict[str, int]]
+    cases: tuple[Side, ...]
+
+
+def encode_baseline(sides: Sides) -> str:
+    """The file's text: indented, a line a case, so that a change of one verdict is a change of one line."""
+    head = {
+        "format": FORMAT,
+        "project": sides.project,
+        "run": sides.run,
+        "system": sides.system,
+        "criteria": sides.criteria,
+        "slices": sides.slices,
+        "quantiles": to_builtins(sides.quantiles),
+        "counts": _counts(sides),
+    }
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
+    cases = ",\n".join(f"    {json.dumps(to_builtins(side))}" for side in sides.cases)
+    return "\n".join(["{", *lines, '  "cases": [', cases, "  ]", "}", ""])
+
+
+def read_baseline(path: Path) -> Sides:
+    """The run that a baseline file holds. Raises :class:`UsageError` for a file that is none."""
+    try:
+        file = decode(path.read_bytes(), type=_File)
+    except OSError as error:
+        raise _refused(path, f"cannot be read: {error.strerror or error}", "name a file or a run") from error
+    except (MsgspecError, RecursionError) as error:
+        raise _refused(path, f"is no baseline: {error}", "`oloproof baseline save` writes one") from error
+    if file.format != FORMAT:
+        hint = "save it again with this version: `oloproof baseline save`"
+        raise _refused(path, f"has the format {file.format!r}, and this oloproof reads {FORMAT!r}", hint)
+    if file.counts != _counts(file) or len({side.case_id for side in file.cases}) != len(file.cases):
+        raise _refused(path, "contradicts itself: its counts are not those of its cases", "save it again")
+    return Sides(
+        run=file.run,
+        project=file.project,
+        system=file.system,
+        criteria=file.criteria,
+        slices=file.slices,
+        quantiles=file.quantiles,
+        cases=file.cases,
+    )
+
+
+def _counts(sides: Sides | _File) -> dict[str, dict[str, int]]:
+    """How each criterion came out, so that a reviewer need not count lines."""
+    found = {}
+    for index, name in enumerate(sides.criteria):
+        letters = Counter(side.codes[index : index + 1] for side in sides.cases)
+        found[name] = {word: letters[letter] for letter, word in _WORDS.items()}
+    return found
+
+
+def _refused(path: Path, what: str, hint: str) -> UsageError:
+    return UsageError(Problem("OLO618", f"the baseline {what}", hint, file=str(path)))

@@ -1,0 +1,145 @@
+"""``compare``, ``baseline`` and rules that compare, through the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.projects import Row, answered, case, oloproof, project, write_lines
+
+NO_NEW = {"id": "no-new", "metric": "right", "kind": "max_new_failures", "max_new_failures": 0}
+NO_WORSE = {"id": "no-worse", "metric": "right", "kind": "non_inferiority", "margin": 0.3}
+
+
+def runs(directory: Path, before: list[Row], after: list[Row], rules: list[dict[str, Any]], **config: Any) -> Path:
+    """A project with two runs: over the cases as they were, then as they are."""
+    project(directory, cases=before, rules=rules, **config)
+    assert oloproof(directory, "run", "--no-gate").code == 0
+    write_lines(directory / "cases.jsonl", after)
+    assert oloproof(directory, "run", "--no-gate").code == 0
+    return directory
+
+
+def compared(directory: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    done = oloproof(directory, "compare", "latest", "latest~1", "--json", *arguments)
+    return done.code, done.json
+
+
+REFERENCE = [case(f"c{number}", "yes", answer="yes") for number in range(40)]
+
+
+def told(answers: dict[int, str]) -> list[Row]:
+    """The reference cases, answered otherwise where ``answers`` says so: the echo says what its input says."""
+    return [case(f"c{number}", answers.get(number, "yes")) for number in range(40)]
+
+
+def test_what_is_broken_is_named_and_blocks(tmp_path: Path) -> None:
+    """The input itself changes here, so the pairs are accepted by a system that reads a file instead."""
+    app = "import json\ndef run(case):\n    return {'answer': json.load(open('answers.json')).get(case, 'yes')}\n"
+    cases = [case(f"c{number}", f"c{number}") for number in range(40)]
+    (tmp_path / "answers.json").write_text('{"c3": "no"}')
+    project(tmp_path, app=app, cases=cases, rules=[NO_NEW, NO_WORSE])
+    assert oloproof(tmp_path, "run", "--no-gate").code == 0
+    (tmp_path / "answers.json").write_text('{"c5": "no", "c6": "no"}')
+    assert oloproof(tmp_path, "run", "--no-gate").code == 0
+    code, found = compared(tmp_path)
+    (criterion,) = found["criteria"]
+    assert (criterion["fixed_cases"], criterion["broken_cases"]) == (["c3"], ["c5", "c6"])
+    assert (criterion["both_pass"], criterion["fixed"], criterion["broken"], criterion["both_fail"]) == (37, 1, 2, 0)
+    assert criterion["difference"] == pytest.approx(-0.025)
+    states = {each["rule"]: (each["state"], each["reason"]) for each in found["decisions"]}
+    assert states["no-new"] == ("FAIL", "new_failures_exceed_limit")
+    assert states["no-worse"] == ("PASS", "difference_within_margin")
+    assert (code, found["gate"]["outcome"]) == (1, "BLOCK")
+
+
+def test_deleting_the_case_that_breaks_does_not_turn_the_gate_green(tmp_path: Path) -> None:
+    kept = [row for row in REFERENCE if row["id"] != "c7"]
+    code, found = compared(runs(tmp_path, REFERENCE, kept, [NO_NEW]))
+    assert found["only_in_baseline"] == ["c7"]
+    assert found["criteria"][0]["missing_pairs"] == 1
+    assert (code, found["decisions"][0]["reason"]) == (3, "missing_could_hide_new_failures")
+
+
+def test_a_changed_reference_does_not_either(tmp_path: Path) -> None:
+    softened = [case(row["id"], "yes", answer="es") if row["id"] == "c7" else row for row in REFERENCE]
+    code, found = compared(runs(tmp_path, REFERENCE, softened, [NO_NEW]))
+    assert (found["changed"], code) == (["c7"], 3)
+
+
+def test_accepted_changes_are_named_in_the_policy(tmp_path: Path) -> None:
+    directory = runs(tmp_path, REFERENCE, REFERENCE[1:], [NO_NEW])
+    policy = {"version": 1, "rules": [NO_NEW], "accept_changed_cases": ["c0"]}
+    (directory / "release.yaml").write_text(json.dumps(policy))
+    code, found = compared(directory)
+    assert (code, found["accepted"]) == (0, ["c0"])
+
+
+def test_a_run_gates_against_a_baseline_file(tmp_path: Path) -> None:
+    directory = project(tmp_path, cases=REFERENCE, rules=[NO_NEW])
+    assert oloproof(directory, "run").code == 3  # nothing to compare with
+    assert oloproof(directory, "baseline", "save", "-o", "base.json").code == 0
+    done = oloproof(directory, "run", "--baseline", "base.json", "--json")
+    assert (done.code, done.json["decisions"][0]["state"]) == (0, "PASS")
+    assert oloproof(directory, "gate", "latest").code == 0  # the comparison was kept
+    text = (directory / "base.json").read_text()
+    assert "yes" not in text  # no content
+    assert oloproof(directory, "baseline", "show", "base.json").lines[1] == "right: 40 passed, 0 failed, 0 missing"
+
+
+def test_without_a_rule_that_compares_nothing_is_decided(tmp_path: Path) -> None:
+    directory = runs(tmp_path, REFERENCE, REFERENCE, [{"id": "floor", "metric": "right", "min": 0.5}])
+    assert compared(directory)[0] == 3
+    assert compared(directory, "--no-gate")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"),
+    [
+        (lambda text: "{", "is no baseline"),
+        (lambda text: text.replace("baseline/v1", "baseline/v0"), "has the format 'oloproof.baseline/v0'"),
+        (lambda text: text.replace('"small"', '"other"'), "of project 'small'"),
+        (lambda text: text.replace('["c1", "p"', '["c1", "f"'), "contradicts itself"),
+        (lambda text: text.replace('["c', '["d'), "no case in common"),
+    ],
+)
+def test_a_baseline_that_means_nothing_is_refused(tmp_path: Path, spoil, what: str) -> None:
+    directory = project(tmp_path, cases=answered("yes", "yes"), rules=[NO_NEW])
+    oloproof(directory, "run")
+    oloproof(directory, "baseline", "save", "-o", "base.json")
+    oloproof(directory, "run")
+    (directory / "base.json").write_text(spoil((directory / "base.json").read_text()))
+    done = oloproof(directory, "compare", "latest", "base.json")
+    assert done.code == 2
+    assert what in done.err
+
+
+def test_the_same_run_twice_and_unfinished_runs_are_refused(tmp_path: Path) -> None:
+    directory = project(tmp_path, rules=[NO_NEW])
+    oloproof(directory, "run")
+    assert oloproof(directory, "compare", "latest", "latest").code == 2
+    oloproof(directory, "run", "--limit", "1")
+    assert oloproof(directory, "compare", "latest", "latest~1").code == 5
+    assert oloproof(directory, "baseline", "save").code == 5
+
+
+def test_the_regression_example_shows_where_the_change_breaks(tmp_path: Path) -> None:
+    import shutil
+
+    example = tmp_path / "regression"
+    shutil.copytree(Path(__file__).parents[2] / "examples" / "regression", example)
+    assert oloproof(example, "run", "--config", "v1.yaml", "--no-gate").code == 0
+    assert oloproof(example, "run", "--config", "v2.yaml", "--no-gate").code == 0
+    done = oloproof(example, "compare", "latest", "latest~1", "--config", "v2.yaml", "--json")
+    answer = next(each for each in done.json["criteria"] if each["id"] == "answer_correct")
+    assert (answer["fixed"], answer["broken"], answer["missing_pairs"]) == (10, 8, 0)
+    assert answer["lower"] < -0.05 < 0 < answer["upper"]
+    assert (done.code, done.json["decisions"][0]["state"]) == (3, "INSUFFICIENT_EVIDENCE")
+    groups = {(each["slice"], each["value"]): each["criteria"][0] for each in done.json["slices"]}
+    searches = groups["first_tool", "search"]
+    assert (searches["fixed"], searches["broken"]) == (0, 8)
+    assert searches["p"] == pytest.approx(0.5**9)
+    assert groups["first_tool", "lookup_order"]["broken"] == 0
