@@ -47,7 +47,8 @@ _ASCII = str.maketrans({"·": "-", "–": "-", "…": "...", "≥": ">=", "≤":
 def render(view: View, *, width: int, color: bool, encoding: str = "utf-8", all_slices: bool = False) -> str:
     """A report: what ran, the figures, the slices, the rules, and last, where the eye rests, the verdict.
 
-    Slices are drawn in short, unless ``all_slices`` asks for every metric with its interval.
+    Slices are drawn with every metric and its interval where that fits without folding, or ``all_slices`` asks for it;
+    else in short.
     """
     page = _Page(width=width, color=color, encoding=encoding)
     page.facts(view.facts)
@@ -57,12 +58,10 @@ def render(view: View, *, width: int, color: bool, encoding: str = "utf-8", all_
         [(row.id, row.estimate, row.interval, row.counts) for row in view.metrics],
     )
     _errors(page, view.errors)
-    if all_slices:
-        page.table(
-            "slices",
-            ("slice", "metric", "estimate", "interval", "cases"),
-            [(row.group, row.id, row.estimate, row.interval, row.counts) for row in view.slices],
-        )
+    columns = ("slice", "metric", "estimate", "interval", "cases")
+    rows = [(row.group, row.id, row.estimate, row.interval, row.counts) for row in view.slices]
+    if all_slices or page.fits(columns, rows):
+        page.table("slices", columns, rows)
     else:
         _grid(page, view)
     page.table(
@@ -284,6 +283,11 @@ class _Page:
         for row in drawn:
             table.add_row(*row)
         self._console.print(table)
+
+    def fits(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+        """Whether a table of these cells needs no folding."""
+        longest = (max(map(len, cells)) for cells in zip(columns, *rows, strict=True))
+        return sum(longest) + 3 * len(columns) + 1 <= self._console.width
 
     def fitting(self, fixed: Sequence[Sequence[str]], more: Sequence[Sequence[str]]) -> int:
         """How many of these columns fit beside the fixed ones."""

@@ -132,11 +132,18 @@ def test_slices_in_short_are_a_row_a_value_and_fold_into_tables_below_one_anothe
     rates = tuple(Rate(f"a_criterion_with_a_long_name_{n}", Tally(6, n)) for n in range(6))
     groups = tuple(SliceGroup("first_tool", f"tool_{n}", 9, rates) for n in range(4))
     drawn = view(replace(report, measured=Measured(36, rates, groups)))
-    for width, tables in ((200, 1), (80, 2), (50, 6)):
+    for width, tables in ((120, 2), (80, 2), (50, 6)):
         text = render(drawn, width=width, color=False)
         assert text.count("│ first_tool=tool_3 │ 9       │") == tables
         assert text.count("85.7% (6/7)") == 4
     assert "tool_3" in render(drawn, width=30, color=False)
+
+
+def test_slices_have_their_intervals_where_nothing_folds_or_where_asked() -> None:
+    drawn = view(support())
+    assert "[0.0%, 57.9%]" in render(drawn, width=170, color=False)
+    assert "[0.0%, 57.9%]" not in render(drawn, width=100, color=False)
+    assert "57.9%" in render(drawn, width=100, color=False, all_slices=True)
 
 
 def test_a_terminal_without_unicode_gets_plain_boxes() -> None:
