@@ -439,7 +439,10 @@ def comparison_report(
         policy = replace(policy, rules=rules) if rules else None
     found = report(candidate, store.aggregates(candidate.id), policy, store.approvals(candidate.id), (), comparison)
     if policy is None and gated:
-        why = "no rule of the policy compares: add one of kind non_inferiority, or ask for no gate"
+        why = (
+            "no rule of the policy compares: add one, such as"
+            " {id: no-worse, metric: …, kind: non_inferiority, margin: 0.02}, or pass --no-gate"
+        )
         return replace(found, gate=replace(found.gate, why=why))
     return found
 
@@ -450,8 +453,9 @@ def partings(store: Store, candidate: Run, baseline: Baseline, comparison: Compa
         return {}
     found = {}
     for criterion in comparison.criteria:
-        for case_id in (*criterion.broken_cases[:MOST_PARTINGS], *criterion.fixed_cases[:MOST_PARTINGS]):
-            if case_id not in found:
+        changed = (criterion.broken_cases, criterion.lost_cases, criterion.fixed_cases)
+        for case_id in (name for names in changed for name in names[:MOST_PARTINGS]):
+            if case_id not in found and case_id not in comparison.only_in_baseline:
                 now, was = (_calls(store, run, case_id) for run in (candidate, baseline))
                 move = None if now is None or was is None else metrics.parting(now, was)
                 found[case_id] = "nowhere: the calls are the same" if move is None else _worded(move)

@@ -70,6 +70,24 @@ def test_a_changed_reference_does_not_either(tmp_path: Path) -> None:
     assert (found["changed"], code) == (["c7"], 3)
 
 
+def test_a_case_that_crashes_now_is_named(tmp_path: Path) -> None:
+    app = """
+    def run(case):
+        if open("mode").read() == case:
+            raise ValueError(case)
+        return {"answer": "yes"}
+    """
+    (tmp_path / "mode").write_text("")
+    project(tmp_path, app=app, cases=[case(f"c{number}", f"c{number}") for number in range(25)], rules=[NO_NEW])
+    assert oloproof(tmp_path, "run", "--no-gate").code == 0
+    (tmp_path / "mode").write_text("c8")
+    assert oloproof(tmp_path, "run", "--no-gate").code == 0
+    code, found = compared(tmp_path)
+    assert (code, found["criteria"][0]["lost_cases"]) == (3, ["c8"])
+    drawn = oloproof(tmp_path, "compare", "latest", "latest~1")
+    assert "missing, was known" in drawn.out
+
+
 def test_accepted_changes_are_named_in_the_policy(tmp_path: Path) -> None:
     directory = runs(tmp_path, REFERENCE, REFERENCE[1:], [NO_NEW])
     policy = {"version": 1, "rules": [NO_NEW], "accept_changed_cases": ["c0"]}

@@ -19,7 +19,7 @@ from oloproof.cli.common import (
     print_json,
     print_rendered,
 )
-from oloproof.model.comparison import Membership
+from oloproof.model.comparison import Membership, Sides
 from oloproof.project import load
 from oloproof.reports.comparison import comparison_notes, comparison_tables
 from oloproof.reports.document import comparison_report_document
@@ -70,6 +70,8 @@ def command(candidate: str, baseline: str, config: Path, membership: Membership,
         )
         for note in comparison_notes(comparison):
             print(f"  {note}")
+        if isinstance(was, Sides):
+            print("  a baseline file keeps no calls: compare with a run to see where they part")
         for table in comparison_tables(report, partings):
             print_rendered(partial(terminal.render_table, table))
         for decision in drawn.decisions:

@@ -47,7 +47,9 @@ _CELLS = {
 side only (``x`` with another letter) applies to another question now: both verdicts are missing."""
 
 _BOTH_MISSING = _CELLS["mm"]
-_FIXED, _BROKEN = _CELLS["pf"], _CELLS["fp"]
+_FIXED, _BROKEN, _WAS_PASS, _WAS_FAIL = (_CELLS[letters] for letters in ("pf", "fp", "mp", "mf"))
+_TOLD = (_FIXED, _BROKEN, _WAS_PASS, _WAS_FAIL)
+"""The counts whose cases are told by name."""
 
 
 def compare(
@@ -132,17 +134,20 @@ def _tables(codes: Mapping[Codes, int], criteria: int) -> tuple[PairTable, ...]:
 
 def _criteria(names: Sequence[str], pairs: Pairs) -> tuple[CriterionPairs, ...]:
     tables = _tables(Counter([codes for _, _, codes in pairs]), len(names))
-    fixed: list[list[str]] = [[] for _ in names]
-    broken: list[list[str]] = [[] for _ in names]
+    ids: list[dict[int, list[str]]] = [{cell: [] for cell in _TOLD} for _ in names]
     for _, old, codes in pairs:
-        for index, cell in enumerate(_cells(codes)):
-            if cell == _FIXED:
-                fixed[index].append(old.case_id)
-            elif cell == _BROKEN:
-                broken[index].append(old.case_id)
+        for told, cell in zip(ids, _cells(codes), strict=True):
+            if cell in told:
+                told[cell].append(old.case_id)
     return tuple(
-        CriterionPairs(name, table, tuple(better), tuple(worse))
-        for name, table, better, worse in zip(names, tables, fixed, broken, strict=True)
+        CriterionPairs(
+            name,
+            table,
+            fixed_cases=tuple(told[_FIXED]),
+            broken_cases=tuple(told[_BROKEN]),
+            lost_cases=(*told[_WAS_PASS], *told[_WAS_FAIL]),
+        )
+        for name, table, told in zip(names, tables, ids, strict=True)
     )
 
 

@@ -49,12 +49,14 @@ class Sides(Struct, frozen=True, kw_only=True):
 
 
 class CriterionPairs(Struct, frozen=True):
-    """A criterion over all pairs, with the ids behind what was fixed and what was broken."""
+    """A criterion over all pairs, with the ids behind what was fixed, what was broken, and what was lost: known in the
+    baseline and missing now."""
 
     id: str
     table: PairTable
     fixed_cases: tuple[str, ...] = ()
     broken_cases: tuple[str, ...] = ()
+    lost_cases: tuple[str, ...] = ()
 
 
 class QuantilePairs(Struct, frozen=True):

@@ -15,6 +15,7 @@ from oloproof.model.tally import Distribution, PairTable, Tally
 from oloproof.reports.figures import NOTHING, plain
 from oloproof.reports.inert import inert
 from oloproof.reports.pairs import (
+    PairRow,
     SliceTest,
     pair_rows,
     slice_rows,
@@ -37,14 +38,11 @@ def comparison_tables(report: Report, partings: Partings) -> Iterator[Table]:
     columns = ("criterion", "difference", "interval", "pairs", "mid-p")
     rows = list(pair_rows(comparison, level=level))
     yield Table("criteria", columns, tuple((r.id, r.difference, r.interval, r.counts, r.p_value) for r in rows))
-    flips = [
-        (row.id, what, case, inert(partings.get(case, NOTHING)))
-        for row in rows
-        for what, cases in (("broken", row.broken), ("fixed", row.fixed))
-        for case in cases[:MOST_FLIPS]
-    ]
-    if flips:
+    flips = [flip for row in rows for flip in _flips(row, partings)]
+    if flips and partings:
         yield Table("cases that changed", ("criterion", "now", "case", "where the calls part"), tuple(flips))
+    elif flips:
+        yield Table("cases that changed", ("criterion", "now", "case"), tuple(flip[:3] for flip in flips))
     if comparison.quantiles:
         yield Table(
             "quantities",
@@ -64,6 +62,15 @@ def comparison_tables(report: Report, partings: Partings) -> Iterator[Table]:
             ("slice", "from", "to", "cases", *(f"{inert(c.id)} before → after" for c in comparison.criteria)),
             tuple(_migration_cells(each) for each in comparison.migrations[:MOST_ROWS]),
         )
+
+
+def _flips(row: PairRow, partings: Partings) -> Iterator[tuple[str, str, str, str]]:
+    """The cases whose verdict changed or is lost, the worst first, and how many more there are."""
+    for now, cases in (("broken", row.broken), ("missing, was known", row.lost), ("fixed", row.fixed)):
+        for case in cases[:MOST_FLIPS]:
+            yield row.id, now, case, inert(partings.get(case, NOTHING))
+        if len(cases) > MOST_FLIPS:
+            yield row.id, now, f"and {len(cases) - MOST_FLIPS} more: --json names them all", NOTHING
 
 
 def comparison_notes(comparison: Comparison) -> Iterator[str]:
@@ -116,6 +123,7 @@ def comparison_document(report: Report, *, decisions: list[dict[str, Any]], gate
                 "p_value": paired.mcnemar(paired.Pairs(*criterion.table.cells)).mid_p,
                 "fixed_cases": list(criterion.fixed_cases),
                 "broken_cases": list(criterion.broken_cases),
+                "lost_cases": list(criterion.lost_cases),
             }
             for criterion in comparison.criteria
         ],

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from oloproof.model.decision import Decision, IntervalThreshold, QuantileFinding, RateFinding
+from oloproof.model.decision import CountFinding, Decision, IntervalThreshold, QuantileFinding, RateFinding
 from oloproof.model.run import Report
 from oloproof.model.tally import ErrorGroup, Quantile
 from oloproof.reports.inert import inert
@@ -49,8 +49,21 @@ def next_steps(report: Report, typed: Typed) -> tuple[Fact, ...]:
         return ()
     if report.gate.outcome == "NOT_GATED":
         return _how_to_gate(report, typed)
-    steps = (_next_step(report, decision, typed) for decision in report.decisions if decision.blocking)
+    blocking = [decision for decision in report.decisions if decision.blocking]
+    steps = [_next_step(report, decision, typed) for decision in blocking]
+    if any(decision.state == "INSUFFICIENT_EVIDENCE" and _failed(decision) for decision in blocking):
+        steps.append(_see_what_failed(typed))
     return tuple(dict.fromkeys(steps))
+
+
+def _failed(decision: Decision) -> bool:
+    """Whether some case fails what the rule is about, whatever the rule came to."""
+    finding = decision.finding
+    return isinstance(finding, CountFinding | RateFinding) and finding.tally.failed > 0
+
+
+def _see_what_failed(typed: Typed) -> Fact:
+    return Fact("see what failed", typed("inspect", "--failures"))
 
 
 def _error_in_words(group: ErrorGroup) -> str:
@@ -77,7 +90,7 @@ def _how_to_gate(report: Report, typed: Typed) -> tuple[Fact, ...]:
 def _next_step(report: Report, decision: Decision, typed: Typed) -> Fact:
     match decision.state:
         case "FAIL":
-            return Fact("see what failed", typed("inspect", "--failures"))
+            return _see_what_failed(typed)
         case "MANUAL_REVIEW":
             rule = shlex.quote(inert(decision.rule))
             return Fact("look at the run, then", typed("gate", "--approve", rule, "--by", "NAME"))

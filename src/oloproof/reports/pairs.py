@@ -27,6 +27,7 @@ class PairRow(Struct, frozen=True, kw_only=True):
     p_value: str
     fixed: tuple[str, ...]
     broken: tuple[str, ...]
+    lost: tuple[str, ...]
 
 
 class SlicePairRow(Struct, frozen=True, kw_only=True):
@@ -99,6 +100,7 @@ def pair_rows(comparison: Comparison, *, level: float) -> Iterator[PairRow]:
             p_value=p_text(paired.mcnemar(pairs).mid_p),
             fixed=tuple(map(inert, criterion.fixed_cases)),
             broken=tuple(map(inert, criterion.broken_cases)),
+            lost=tuple(map(inert, criterion.lost_cases)),
         )
 
 

@@ -46,6 +46,7 @@ def test_a_case_that_the_candidate_lacks_is_a_missing_pair() -> None:
     found = compare(sides(*codes(a="p")), sides(*codes(a="p", b="p", c="f", d="x"), run="old"))
     assert found.criteria[0].table == PairTable(both_pass=1, was_pass=1, was_fail=1, excluded=1)
     assert found.only_in_baseline == ("b", "c", "d")
+    assert found.criteria[0].lost_cases == ("b", "c")
 
 
 def test_a_changed_question_or_reference_makes_both_verdicts_missing() -> None:

@@ -66,10 +66,10 @@ def test_a_review_asks_for_a_name_and_quotes_the_rule() -> None:
 
 def test_what_is_missing_is_looked_at_before_cases_are_added() -> None:
     report = undecided(of_rate(30, 9, 2))
-    (step,) = steps(replace(report, measured=replace(report.measured, errors=())))
+    step, _failures = steps(replace(report, measured=replace(report.measured, errors=())))
     assert step == Fact("see why 2 of 41 cases are missing", "oloproof inspect r1 --missing")
     most = ErrorGroup(kind="system_error", message="ValueError: boom", cases=2, first="c1")
-    (step,) = steps(replace(report, measured=replace(report.measured, errors=(*report.measured.errors, most))))
+    step, _failures = steps(replace(report, measured=replace(report.measured, errors=(*report.measured.errors, most))))
     assert step.label == "see why 2 of 41 cases are missing (system_error in 2 cases: ValueError: boom)"
 
 
@@ -103,7 +103,10 @@ def test_what_is_missing_is_looked_at_before_cases_are_added() -> None:
 def test_cases_are_to_be_added_and_how_many_where_that_can_be_told(
     finding: Finding, rule: Rule | None, told: str
 ) -> None:
-    assert steps(undecided(finding, rule=rule)) == (Fact(told, "oloproof check"),)
+    first, *rest = steps(undecided(finding, rule=rule))
+    assert first == Fact(told, "oloproof check")
+    failed = not isinstance(finding, QuantileFinding) and finding.tally.failed
+    assert rest == ([Fact("see what failed", "oloproof inspect r1 --failures")] if failed else [])
 
 
 def test_a_rule_that_compares_asks_for_a_baseline() -> None:
