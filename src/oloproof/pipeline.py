@@ -106,8 +106,9 @@ def _run(
         kind = replace(system, concurrency=request.concurrency)
         project = replace(project, system=replace(project.system, kind=kind))
     with ExitStack() as workers:
-        loaded = workers.enter_context(runner.load(project, in_process=request.in_process))
-        user_judge = workers.enter_context(_user_judge(project))
+        with _failure_kept(project, request, ports):
+            loaded = workers.enter_context(runner.load(project, in_process=request.in_process))
+            user_judge = workers.enter_context(_user_judge(project))
         printed = _Printed(loaded, user_judge)
         chosen, asked = tee(request.selection.of(cases))
         header = replace(
@@ -135,7 +136,8 @@ def _judge(
         name=project.system.name or project.name, version=project.system.version, source=recordings.source
     )
     with ExitStack() as workers:
-        user_judge = workers.enter_context(_user_judge(project))
+        with _failure_kept(project, request, ports):
+            user_judge = workers.enter_context(_user_judge(project))
         printed = _Printed(user_judge)
         header = replace(
             _header(project, request, ports, identity),
@@ -260,14 +262,11 @@ def stored_report(store: Store, header: Run, policy: Policy | None) -> Report:
             code="OLO604",
             hint="run it again; `oloproof runs` shows the runs that are complete",
         )
-    return report(
-        header,
-        store.aggregates(header.id),
-        policy,
-        store.approvals(header.id),
-        store.warnings(header.id),
-        store.comparison(header.id),
-    )
+    comparison, warnings = store.comparison(header.id), store.warnings(header.id)
+    if comparison is not None and not set(comparison.accepted) <= set(policy.accept_changed_cases if policy else ()):
+        told = "the comparison accepted changed cases that the policy does not (any more): compare again"
+        comparison, warnings = None, (*warnings, told)
+    return report(header, store.aggregates(header.id), policy, store.approvals(header.id), warnings, comparison)
 
 
 def gate(header: Run, project: Project | None, ports: Ports, *, approve: tuple[str, ...], by: str) -> Report:
@@ -292,10 +291,17 @@ def gate(header: Run, project: Project | None, ports: Ports, *, approve: tuple[s
             Problem("OLO608", f"rule {rule!r} is {states.get(rule, 'not in the policy')}, not MANUAL_REVIEW")
             for rule in refused
         )
-    rules = {rule.id: rule for rule in before.policy.rules} if before.policy else {}
+    assert before.policy is not None  # some rule waits for approval
+    rules = {rule.id: rule for rule in before.policy.rules}
     for decision in before.decisions:
         if decision.rule in approve:
-            digest = gates.approval_digest(header.digest, rules[decision.rule], decision.finding)
+            digest = gates.approval_digest(
+                header.digest,
+                rules[decision.rule],
+                decision.finding,
+                policy=before.policy,
+                comparison=before.comparison,
+            )
             approval = Approval(rule=decision.rule, by=by, at=_rfc3339(ports.now()), run_digest=digest)
             ports.store.approve(header.id, approval)
     return stored_report(ports.store, header, policy)
@@ -463,7 +469,10 @@ def partings(store: Store, candidate: Run, baseline: Baseline, comparison: Compa
 
 
 def _calls(store: Store, run: Run, case_id: str) -> list[Step] | None:
-    trajectory = store.case(run.id, case_id).attempt.trajectory
+    try:
+        trajectory = store.case(run.id, case_id).attempt.trajectory
+    except BrokenError:  # the recorded file is not what it was; where the calls part is not worth the comparison
+        return None
     return None if trajectory is None else Reading(trajectory).calls
 
 
@@ -602,6 +611,17 @@ class _Printed:
     def log(self) -> str:
         """All of it so far, each worker's after the other's."""
         return "".join(worker.log for worker in self._workers)
+
+
+@contextmanager
+def _failure_kept(project: Project, request: Request, ports: Ports) -> Iterator[None]:
+    """User code that exists and fails to load is a run that broke: without it, ``latest`` would mean an older one."""
+    try:
+        yield
+    except BrokenError:
+        identity = SystemIdentity(name=project.system.name or project.name, version=project.system.version)
+        ports.store.begin(replace(_header(project, request, ports, identity), status="broken"))
+        raise
 
 
 @contextmanager

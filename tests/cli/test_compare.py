@@ -96,6 +96,20 @@ def test_accepted_changes_are_named_in_the_policy(tmp_path: Path) -> None:
     assert (code, found["accepted"]) == (0, ["c0"])
 
 
+def test_what_the_policy_accepts_no_more_was_not_compared(tmp_path: Path) -> None:
+    directory = project(tmp_path, cases=REFERENCE, rules=[NO_NEW])
+    assert oloproof(directory, "run").code == 3
+    oloproof(directory, "baseline", "save", "-o", "base.json")
+    policy = {"version": 1, "rules": [NO_NEW]}
+    accepting = json.dumps(policy | {"accept_changed_cases": ["c0"]})
+    project(directory, cases=REFERENCE[1:], rules=[NO_NEW])
+    (directory / "release.yaml").write_text(accepting)
+    assert oloproof(directory, "run", "--baseline", "base.json").code == 0
+    (directory / "release.yaml").write_text(json.dumps(policy))
+    done = oloproof(directory, "gate", "latest", "--json")
+    assert (done.code, done.json["decisions"][0]["reason"]) == (3, "no_baseline")
+
+
 def test_a_run_gates_against_a_baseline_file(tmp_path: Path) -> None:
     directory = project(tmp_path, cases=REFERENCE, rules=[NO_NEW])
     assert oloproof(directory, "run").code == 3  # nothing to compare with
@@ -122,6 +136,7 @@ def test_without_a_rule_that_compares_nothing_is_decided(tmp_path: Path) -> None
         (lambda text: text.replace('"small"', '"other"'), "of project 'small'"),
         (lambda text: text.replace('["c1", "p"', '["c1", "f"'), "contradicts itself"),
         (lambda text: text.replace('["c', '["d'), "no case in common"),
+        (lambda text: text.replace('"project"', '"project": "small", "project"', 1), "a key is there twice"),
     ],
 )
 def test_a_baseline_that_means_nothing_is_refused(tmp_path: Path, spoil, what: str) -> None:

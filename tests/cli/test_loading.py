@@ -36,7 +36,15 @@ def test_a_system_that_fails_to_load_is_broken(tmp_path: Path, app: str, told: s
     done = oloproof(directory, "run")
     assert done.code == 5
     assert told in done.lines
-    assert oloproof(directory, "runs", "--json").json["runs"] == []
+    assert [run["status"] for run in oloproof(directory, "runs", "--json").json["runs"]] == ["broken"]
+
+
+def test_a_system_that_fails_to_load_does_not_leave_the_gate_to_an_older_run(tmp_path: Path) -> None:
+    directory = project(tmp_path)
+    assert oloproof(directory, "run").code == 0
+    (directory / "app.py").write_text("raise RuntimeError('boom')\n")
+    assert oloproof(directory, "run").code == 5
+    assert oloproof(directory, "gate", "latest").code == 5
 
 
 def test_the_traceback_shows_the_users_lines(tmp_path: Path) -> None:

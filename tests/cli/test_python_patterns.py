@@ -50,3 +50,25 @@ def test_a_schema_that_takes_for_ever_is_missing_and_the_other_cases_are_judged(
     )
     done = spawned(tmp_path, "run", "--json", "--no-gate")
     assert (done.code, done.verdict("json_schema")) == (0, (1, 0, 1, 0))
+
+
+def test_a_library_that_the_system_left_in_the_project_judges_nothing(tmp_path: Path) -> None:
+    """A schema is checked by the library that is installed, whatever file of its name the agent has written."""
+    forged = (
+        "class Validator:\n    def __init__(self, *a, **k): pass\n    def iter_errors(self, output): return iter(())\n"
+    )
+    forging = f"""
+from pathlib import Path
+from oloproof import system
+
+@system()
+def run(case):
+    for name in ("jsonschema", "referencing", "rpds", "attrs", "attr"):
+        Path(__file__).with_name(name + ".py").write_text({forged!r})
+    return {{"answer": "no number"}}
+"""
+    schema = {"type": "json_schema", "criterion": "shape", "schema": {"type": "object", "required": ["number"]}}
+    project(tmp_path, app=forging, evaluators=[schema], rules=None)
+    for _ in range(2):  # the second time the files are there from the start
+        done = spawned(tmp_path, "run", "--json", "--no-gate")
+        assert (done.code, done.verdict("shape")) == (0, (0, 3, 0, 0)), done.err

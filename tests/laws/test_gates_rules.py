@@ -111,7 +111,12 @@ approved = st.sets(st.integers(0, 3))
 
 def word_on(decisions: tuple[Decision, ...], policy: Policy, numbers: set[int], digest: str) -> list[Approval]:
     return [
-        Approval(rule=rule.id, by="Ada", at="", run_digest=approval_digest(digest, rule, decision.finding))
+        Approval(
+            rule=rule.id,
+            by="Ada",
+            at="",
+            run_digest=approval_digest(digest, rule, decision.finding, policy=policy, comparison=None),
+        )
         for number, (rule, decision) in enumerate(zip(policy.rules, decisions, strict=True))
         if number in numbers
     ]

@@ -19,7 +19,8 @@ def baseline_named(store: Store, name: str, config: Path) -> Baseline:
 
 def complete(run: Run) -> Run:
     """The run, if every case of it was run."""
-    if run.status != "complete" or run.partial:
-        what = run.status if run.status != "complete" else f"partial ({run.partial})"
+    if run.status != "complete" or run.partial or run.in_process:
+        why = f"partial ({run.partial})" if run.partial else "one for a debugger (--in-process)"
+        what = run.status if run.status != "complete" else why
         raise BrokenError(f"run {run.id} is {what}", code="OLO622", hint="compare runs that are complete")
     return run

@@ -7,7 +7,6 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -75,11 +74,14 @@ def open_store(config: Path, *, create: bool) -> Store:
 
 def find_run(store: Store, name: str, config: Path) -> Run:
     """The run that a name means. ``latest`` is of the configuration's project, since several may share a store; where
-    the configuration cannot be read (any more), it is of them all."""
+    the configuration cannot be read (any more), it is of the only one that is stored."""
     project = None
     if name.startswith("latest"):
-        with suppress(UsageError):
+        try:
             project = load(config).name
+        except UsageError:
+            if len({run.project for run in store.runs()}) > 1:
+                raise
     return store.find(name, project=project)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from typing import get_args
 
 from msgspec import to_builtins
 from msgspec.json import encode
@@ -70,24 +71,41 @@ def decide(
     tables = {} if comparison is None else {criterion.id: criterion.table for criterion in comparison.criteria}
     given = {approval.run_digest: approval.by for approval in approvals if run_digest}
     return tuple(
-        _decision(rule, _found(rule, metrics[rule.metric], tables, policy), policy, run_digest, given)
+        _decision(
+            rule,
+            _found(rule, metrics[rule.metric], tables, policy),
+            policy,
+            run_digest=run_digest,
+            given=given,
+            comparison=comparison,
+        )
         for rule in policy.rules
     )
 
 
-def approval_digest(run_digest: str, rule: Rule, finding: Finding) -> str:
-    """What an approval is bound to: the run's content, the rule as it stands, and what was found. A person's word does
-    not carry over to another run, another bound or another level. "" where the run has no digest."""
-    looked_at = encode((run_digest, rule, to_builtins(finding)))
+def approval_digest(
+    run_digest: str, rule: Rule, finding: Finding, *, policy: Policy, comparison: Comparison | None
+) -> str:
+    """What an approval is bound to: the run's content, the rule as it stands, how it is decided, what was found, and
+    for a rule on pairs their comparison. A person's word carries over to no other. "" where the run has no digest."""
+    how = (policy.confidence_level, policy.interval_method)
+    pairs = comparison if isinstance(rule, get_args(PairRule)) else None
+    looked_at = encode((run_digest, rule, how, to_builtins(finding), to_builtins(pairs)))
     return hashlib.sha256(looked_at).hexdigest() if run_digest else ""
 
 
 def _decision(
-    rule: Rule, found: tuple[Finding, Answer], policy: Policy, run_digest: str, given: Mapping[str, str]
+    rule: Rule,
+    found: tuple[Finding, Answer],
+    policy: Policy,
+    *,
+    run_digest: str,
+    given: Mapping[str, str],
+    comparison: Comparison | None,
 ) -> Decision:
     """The decision after a person's word (``given``: by digest, who approved), and whether it blocks."""
     finding, (state, reason) = found
-    by = given.get(approval_digest(run_digest, rule, finding))
+    by = given.get(approval_digest(run_digest, rule, finding, policy=policy, comparison=comparison))
     if state != "FAIL" and reason != "no_baseline" and not finding.observed:
         # Unanimity over nothing is no evidence: `max_failures: 3` must not pass three cases that all crashed.
         state, reason = "INSUFFICIENT_EVIDENCE", "no_observation"

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
+from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Gate, Outcome, State
 from oloproof.model.judgment import Word
 from oloproof.model.run import Report, Run
@@ -164,6 +165,8 @@ def _facts(report: Report, typed: Typed) -> tuple[Fact, ...]:
     shown = f"{run.interval.method}, {percent_of(run.interval.level)}%"
     decided = shown if policy is None else f"{policy.interval_method}, {percent_of(policy.confidence_level)}%"
     facts.append(Fact("interval", shown if decided == shown else f"{shown}; rules are decided by {decided}"))
+    if report.comparison is not None:
+        facts.append(Fact("baseline", _baseline_text(report.comparison)))
     if run.own_dataset:
         facts.append(Fact("dataset", "none: the recordings are their own"))
     if run.partial:
@@ -174,6 +177,19 @@ def _facts(report: Report, typed: Typed) -> tuple[Fact, ...]:
         lines = f"{run.log_lines} {'line' if run.log_lines == 1 else 'lines'}"
         facts.append(Fact("log", f"{lines} printed outside of cases: {typed('inspect', '--log')}"))
     return tuple(facts)
+
+
+def _baseline_text(comparison: Comparison) -> str:
+    """What the run was compared with, and how many cases have no pair or a missing one."""
+    parts = [f"{inert(comparison.baseline)}: {comparison.pairs} pairs"]
+    for count, what in (
+        (len(comparison.only_in_candidate), "new cases without one"),
+        (len(comparison.only_in_baseline), "gone"),
+        (len(comparison.changed), "changed"),
+        (len(comparison.accepted), "accepted as gone or changed"),
+    ):
+        parts += [f"{count} {what}"] if count else []
+    return ", ".join(parts)
 
 
 def _duration(started_at: str, finished_at: str) -> str:

@@ -16,10 +16,11 @@ from oloproof.record.marks import Verdict
 
 def check(output: Any, *, schema: str, path: list[str]) -> Verdict:
     """Whether the value at ``path`` of the output is valid under ``schema``, which is JSON text (``json_schema``)."""
+    validator = _compiled(schema)
     found = lookup(output, path)
     if found is UNSET:
         return Verdict(False, "field_absent")
-    error = next(_compiled(schema).iter_errors(found), None)
+    error = next(validator.iter_errors(found), None)
     if error is None:
         return Verdict(True, found=excerpt(found))
     return Verdict(
@@ -32,4 +33,6 @@ def check(output: Any, *, schema: str, path: list[str]) -> Verdict:
 
 @lru_cache
 def _compiled(schema: str) -> Any:
-    return compile_schema(decode(schema))
+    validator = compile_schema(decode(schema))
+    next(validator.iter_errors(None), None)  # what checking imports is imported now
+    return validator

@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any
 
+from oloproof.model.case import Attempt, Case
 from oloproof.runner.attempts import CaseJob
 from oloproof.runner.crew import Crew, Lane
 from oloproof.runner.judging import JudgingJob, UserFunction
@@ -48,6 +49,10 @@ _OUT_OF_THE_WAY = 256
 _RECEIVE_BYTES = 256 * 1024
 _TICK_S = 0.1
 """How often the spool is cut: a child that prints without end fills some tens of megabytes meanwhile."""
+
+
+OWN_FUNCTIONS = "oloproof.runner."
+"""Where the functions are that are not the user's."""
 
 
 class Worker:
@@ -79,6 +84,8 @@ class Worker:
 
     def _load(self, order: LoadSystem | LoadEvaluators) -> None:
         directory = os.fsdecode(order.directory)
+        # Our own functions have all that they import before the project's files come on the path: an agent writes some.
+        ours = _warmed(order, directory)
         sys.path.insert(0, directory)
         begin: Callable[[Any, Slot], Any]
         declared, is_async = Declared(), False
@@ -97,7 +104,7 @@ class Worker:
 
             case LoadEvaluators(functions):
                 sys.argv = ["evaluators"]
-                judges = tuple(UserFunction(spec, directory) for spec in functions)
+                judges = tuple(ours.get(spec.criterion) or UserFunction(spec, directory) for spec in functions)
 
                 def begin(order: JudgeCase, slot: Slot) -> JudgingJob:
                     return JudgingJob(order, judges, timeout_s=timeout_s)
@@ -178,6 +185,15 @@ def main(arguments: list[str]) -> None:
     spool = Spool(spooled)
     route_prints(spool.write)
     Worker(socket.socket(fileno=link), spool, [Slot(fd) for fd in slots]).work()
+
+
+def _warmed(order: LoadSystem | LoadEvaluators, directory: str) -> dict[str, UserFunction]:
+    """The evaluators that are oloproof's own, by criterion, each called once on nothing."""
+    specs = order.functions if isinstance(order, LoadEvaluators) else ()
+    ours = {spec.criterion: UserFunction(spec, directory) for spec in specs if spec.target.startswith(OWN_FUNCTIONS)}
+    for function in ours.values():
+        function.judge(Case(id=""), Attempt(case_id="", output=None))
+    return ours
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from msgspec import MsgspecError, Struct, to_builtins
 from msgspec.json import decode
@@ -53,16 +54,18 @@ def encode_baseline(sides: Sides) -> str:
 def read_baseline(path: Path) -> Sides:
     """The run that a baseline file holds. Raises :class:`UsageError` for a file that is none."""
     try:
-        file = decode(path.read_bytes(), type=_File)
+        text = path.read_bytes()
+        json.loads(text, object_pairs_hook=_once)
+        file = decode(text, type=_File)
     except OSError as error:
         raise _refused(path, f"cannot be read: {error.strerror or error}", "name a file or a run") from error
-    except (MsgspecError, RecursionError) as error:
+    except (MsgspecError, RecursionError, ValueError) as error:
         raise _refused(path, f"is no baseline: {error}", "`oloproof baseline save` writes one") from error
     if file.format != FORMAT:
         hint = "save it again with this version: `oloproof baseline save`"
         raise _refused(path, f"has the format {file.format!r}, and this oloproof reads {FORMAT!r}", hint)
-    if file.counts != _counts(file) or len({side.case_id for side in file.cases}) != len(file.cases):
-        raise _refused(path, "contradicts itself: its counts are not those of its cases", "save it again")
+    if not _consistent(file):
+        raise _refused(path, "contradicts itself: its cases, counts and names do not go together", "save it again")
     return Sides(
         run=file.run,
         project=file.project,
@@ -72,6 +75,26 @@ def read_baseline(path: Path) -> Sides:
         quantiles=file.quantiles,
         cases=file.cases,
     )
+
+
+def _consistent(file: _File) -> bool:
+    """Whether the file is one that :func:`encode_baseline` can have written, down to each line."""
+    names = [file.criteria, file.slices, [metric.id for metric in file.quantiles], [c.case_id for c in file.cases]]
+    sizes = (len(file.criteria), len(file.slices), len(file.quantiles))
+    return (
+        bool(file.criteria)
+        and all(len(set(each)) == len(each) for each in names)
+        and all((len(c.codes), len(c.places), len(c.amounts)) == sizes for c in file.cases)
+        and all(set(case.codes) <= set(_WORDS) for case in file.cases)
+        and file.counts == _counts(file)
+    )
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys are each there once."""
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("a key is there twice")
+    return dict(pairs)
 
 
 def _counts(sides: Sides | _File) -> dict[str, dict[str, int]]:

@@ -300,7 +300,7 @@ class Store:
             for side in self._sides(row)
         ]
         if identified:
-            details = [self._resolved(header, row, detail).case for _, _, detail in self._details(row)]
+            details = [detail.case or self._resolved(header, row, detail).case for _, _, detail in self._details(row)]
             cases = [
                 replace(side, question=identity(case.input), reference=identity(case.expected))
                 for side, case in zip(cases, details, strict=True)

@@ -244,7 +244,8 @@ def approval(by: str = "Ada", *, digest: str = "d1", rule: Rule | None = None, *
     """The word of someone who looked at this rule in this run."""
     looked_at = count_rule(**REVIEWED) if rule is None else rule
     finding = approved(digest=digest, rule=rule, **policy).finding
-    bound = approval_digest(digest, looked_at, finding)
+    decided_by = Policy(rules=(looked_at,), **policy)
+    bound = approval_digest(digest, looked_at, finding, policy=decided_by, comparison=None)
     return Approval(rule=looked_at.id, by=by, at="2026-11-30T00:00:00Z", run_digest=bound)
 
 
@@ -252,6 +253,11 @@ def test_a_pass_waits_for_review() -> None:
     decision = approved()
     assert (decision.state, decision.reason, decision.blocking) == ("MANUAL_REVIEW", "review_required", True)
     assert decision.approved_by is None
+
+
+def test_an_approval_is_of_the_level_that_it_was_given_at() -> None:
+    assert approved(approval(confidence_level="0.9"), confidence_level="0.9").state == "PASS"
+    assert approved(approval(confidence_level="0.9")).state == "MANUAL_REVIEW"
 
 
 def test_an_approval_of_this_run_clears_it() -> None:
