@@ -179,3 +179,20 @@ def test_an_output_field_that_no_output_has_is_told(tmp_path: Path) -> None:
     done = oloproof(project(tmp_path, evaluators=[RIGHT | {"field": "anwser"}]), "run")
     assert done.code == 1
     assert "criterion 'right' reads the field 'anwser', which no output has" in done.lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["inspect", "latest", "--case", "c1", "--trial", "9" * 30], "'--trial'"),
+        (["inspect", "latest", "--case", "\udcff"], "is no UTF-8 text"),
+        (["gate", "latest", "--approve", "none-wrong", "--by", "A\udcff"], "is no UTF-8 text"),
+        (["run", "--case", "\udcff"], "is no UTF-8 text"),
+        (["run", "--limit", "9" * 30], "'--limit'"),
+        (["runs", "--limit", "9" * 30], "'--limit'"),
+    ],
+)
+def test_what_no_store_can_hold_is_refused_on_the_command_line(agent: Path, arguments: list[str], told: str) -> None:
+    done = oloproof(agent, *arguments)
+    assert done.code == 2
+    assert told in done.err

@@ -140,7 +140,7 @@ def test_a_configuration_that_is_not_there(tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (["run", "--frob"], "No such option '--frob'."),
-        (["run", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range x>=1."),
+        (["run", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range 1<=x<=2147483647."),
         (["frob"], "No such command 'frob'."),
         (["insepct"], "No such command 'insepct'. Did you mean 'inspect'?"),
         (["run", "--slice", "first_tool=search"], "--slice 'first_tool=search' is not metadata.KEY=VALUE"),

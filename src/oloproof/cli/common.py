@@ -24,6 +24,8 @@ from oloproof.store import Store
 
 CONFIG = "oloproof.yaml"
 STORE = ".oloproof"
+COUNT = click.IntRange(min=1, max=2**31 - 1)
+"""How many, or which, on the command line; no store has as many."""
 PIPE_WIDTH = 168
 """Columns where there is no terminal: wide enough that no cell of an ordinary report folds in a CI log."""
 
@@ -53,6 +55,18 @@ config_option = click.option(
     help="The project's configuration; .oloproof/ lies beside it.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+
+
+class _Text(click.types.StringParamType):
+    """Text that a store and a document can hold: no bytes that the command line could not decode."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if any("\ud800" <= letter <= "\udfff" for letter in value):
+            self.fail(f"{value!r} is no UTF-8 text", param, ctx)
+        return value
+
+
+TEXT = _Text()
 
 
 def report_options(command: F) -> F:

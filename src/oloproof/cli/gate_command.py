@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
-from oloproof.cli.common import config_option, find_run, open_store, real_ports, report_options, show_report
+from oloproof.cli.common import TEXT, config_option, find_run, open_store, real_ports, report_options, show_report
 from oloproof.errors import Problem, UsageError
 from oloproof.model.decision import Policy
 from oloproof.project import load
@@ -19,7 +19,7 @@ from oloproof.project import load
 @config_option
 @click.option("--as-judged", is_flag=True, help="Decide with the configuration and policy stored with the run.")
 @click.option("--approve", "approved", multiple=True, metavar="RULE", help="Approve a rule that asks for a person.")
-@click.option("--by", metavar="NAME", help="Who approves; printed in every report of the run.")
+@click.option("--by", type=TEXT, metavar="NAME", help="Who approves; printed in every report of the run.")
 @report_options
 def command(
     run: str,

@@ -12,6 +12,8 @@ from click.core import ParameterSource
 
 from oloproof import pipeline
 from oloproof.cli.common import (
+    COUNT,
+    TEXT,
     config_option,
     find_run,
     named_config,
@@ -44,8 +46,10 @@ VIEWS = {
 @click.command("inspect")
 @click.argument("run", default="latest")
 @config_option
-@click.option("--case", "case_id", metavar="ID", help="One case: its numbered steps, the offending ones marked.")
-@click.option("--trial", type=click.IntRange(min=1), default=1, show_default=True, help="Which attempt at --case.")
+@click.option(
+    "--case", "case_id", type=TEXT, metavar="ID", help="One case: its numbered steps, with the offending marked."
+)
+@click.option("--trial", type=COUNT, default=1, show_default=True, help="Which attempt at --case.")
 @click.option("--all-steps", is_flag=True, help="With --case: every step, however many there are.")
 @click.option("--failures", is_flag=True, help="The verdicts that failed, with the reason and the steps.")
 @click.option("--missing", is_flag=True, help="The verdicts that are missing, with the reason.")

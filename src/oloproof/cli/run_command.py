@@ -12,7 +12,16 @@ from msgspec.structs import replace
 
 from oloproof import pipeline
 from oloproof.cli.baselines import baseline_named
-from oloproof.cli.common import OutputFile, config_option, open_store, real_ports, report_options, show_report
+from oloproof.cli.common import (
+    COUNT,
+    TEXT,
+    OutputFile,
+    config_option,
+    open_store,
+    real_ports,
+    report_options,
+    show_report,
+)
 from oloproof.cli.progress import watched
 from oloproof.cli.rehearsal import rehearse
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError, did_you_mean
@@ -24,10 +33,14 @@ from oloproof.project import load, read_cases
 
 @click.command("run")
 @config_option
-@click.option("--case", "case_ids", multiple=True, metavar="ID", help="Run only this case (repeatable). Never gates.")
+@click.option(
+    "--case", "case_ids", type=TEXT, multiple=True, metavar="ID", help="Run only this case (repeatable). Never gates."
+)
 @click.option("--slice", "slice_text", metavar="metadata.KEY=VALUE", help="Run only these cases. Never gates.")
-@click.option("--limit", type=click.IntRange(min=1), help="Run only the first cases. Never gates.")
-@click.option("--concurrency", type=click.IntRange(min=1), help="Cases at a time, instead of what the project says.")
+@click.option("--limit", type=COUNT, help="Run only the first cases. Never gates.")
+@click.option(
+    "--concurrency", type=click.IntRange(min=1, max=1024), help="Cases at a time, instead of what the project says."
+)
 @click.option("--baseline", metavar="RUN_OR_FILE", help="Compare with it, for the rules that compare.")
 @click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
 @click.option("--in-process", is_flag=True, help="Run the system in this process, for a debugger. Never gates.")

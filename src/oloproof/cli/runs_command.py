@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
-from oloproof.cli.common import STORE, config_option, json_option, open_store, print_json, print_rendered
+from oloproof.cli.common import COUNT, STORE, config_option, json_option, open_store, print_json, print_rendered
 from oloproof.reports.document import runs_document
 from oloproof.reports.view import RunRow
 
 
 @click.command("runs")
 @config_option
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The newest so many.")
+@click.option("--limit", type=COUNT, default=20, show_default=True, help="The newest so many.")
 @json_option
 def command(config: Path, limit: int, as_json: bool) -> None:
     """List the stored runs, the newest first.
