@@ -132,9 +132,7 @@ def _judge(
 ) -> Report:
     """Without a dataset (``cases`` None) the recordings are their own."""
     recordings = Recordings(project, system, None if cases is None else list(cases))
-    identity = SystemIdentity(
-        name=project.system.name or project.name, version=project.system.version, source=recordings.source
-    )
+    identity = _configured(project, recordings.source)
     with ExitStack() as workers:
         with _failure_kept(project, request, ports):
             user_judge = workers.enter_context(_user_judge(project))
@@ -510,6 +508,11 @@ def _header(project: Project, request: Request, ports: Ports, system: SystemIden
     )
 
 
+def _configured(project: Project, source: str = "") -> SystemIdentity:
+    """The system's identity as far as the configuration gives it, where no code has declared one."""
+    return SystemIdentity(name=project.system.name or project.name, version=project.system.version, source=source)
+
+
 def _agreed(project: Project, declared: runner.Declared) -> SystemIdentity:
     """The system's identity from the configuration and the decorator, which may both speak but not disagree."""
     spec = project.system
@@ -619,8 +622,7 @@ def _failure_kept(project: Project, request: Request, ports: Ports) -> Iterator[
     try:
         yield
     except BrokenError:
-        identity = SystemIdentity(name=project.system.name or project.name, version=project.system.version)
-        ports.store.begin(replace(_header(project, request, ports, identity), status="broken"))
+        ports.store.begin(replace(_header(project, request, ports, _configured(project)), status="broken"))
         raise
 
 

@@ -10,7 +10,7 @@ nearest to the decimal in the policy; nothing is rounded before it is compared.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import get_args
 
@@ -70,16 +70,15 @@ def decide(
         raise UsageError(problems)
     tables = {} if comparison is None else {criterion.id: criterion.table for criterion in comparison.criteria}
     given = {approval.run_digest: approval.by for approval in approvals if run_digest}
+
+    def approver(rule: Rule, finding: Finding) -> str | None:
+        """Who looked at just this, None where nobody did."""
+        if not given:
+            return None
+        return given.get(approval_digest(run_digest, rule, finding, policy=policy, comparison=comparison))
+
     return tuple(
-        _decision(
-            rule,
-            _found(rule, metrics[rule.metric], tables, policy),
-            policy,
-            run_digest=run_digest,
-            given=given,
-            comparison=comparison,
-        )
-        for rule in policy.rules
+        _decision(rule, _found(rule, metrics[rule.metric], tables, policy), policy, approver) for rule in policy.rules
     )
 
 
@@ -95,25 +94,18 @@ def approval_digest(
 
 
 def _decision(
-    rule: Rule,
-    found: tuple[Finding, Answer],
-    policy: Policy,
-    *,
-    run_digest: str,
-    given: Mapping[str, str],
-    comparison: Comparison | None,
+    rule: Rule, found: tuple[Finding, Answer], policy: Policy, approver: Callable[[Rule, Finding], str | None]
 ) -> Decision:
-    """The decision after a person's word (``given``: by digest, who approved), and whether it blocks."""
+    """The decision after a person's word, and whether it blocks."""
     finding, (state, reason) = found
-    by = given.get(approval_digest(run_digest, rule, finding, policy=policy, comparison=comparison))
     if state != "FAIL" and reason != "no_baseline" and not finding.observed:
         # Unanimity over nothing is no evidence: `max_failures: 3` must not pass three cases that all crashed.
         state, reason = "INSUFFICIENT_EVIDENCE", "no_observation"
     approved_by = None
     if rule.requires_manual_review and state == "PASS":
-        if by is None:
+        approved_by = approver(rule, finding)
+        if approved_by is None:
             state, reason = "MANUAL_REVIEW", "review_required"
-        approved_by = by
     return Decision(
         rule=rule.id,
         metric=rule.metric,

@@ -120,13 +120,10 @@ class Approval(Struct, frozen=True, kw_only=True):
     run_digest: str
 
 
-class CountFinding(Struct, frozen=True, kw_only=True):
-    """What a rule about the number of failures looked at."""
-
-    kind: ClassVar[str] = "observed_count"
+class _TallyFinding(Struct, frozen=True, kw_only=True):
+    """What a rule about passes and failures looked at."""
 
     tally: Tally
-    max_failures: int
 
     @property
     def n(self) -> int:
@@ -141,7 +138,15 @@ class CountFinding(Struct, frozen=True, kw_only=True):
         return self.tally.missing
 
 
-class RateFinding(Struct, frozen=True, kw_only=True):
+class CountFinding(_TallyFinding, frozen=True, kw_only=True):
+    """What a rule about the number of failures looked at."""
+
+    kind: ClassVar[str] = "observed_count"
+
+    max_failures: int
+
+
+class RateFinding(_TallyFinding, frozen=True, kw_only=True):
     """What a rule about a rate looked at: ``lower`` and ``upper`` are the bounds that decided.
 
     ``minimum`` and ``maximum`` are None where the rule has none. ``false_pass`` and ``false_fail`` are the rule's
@@ -150,25 +155,12 @@ class RateFinding(Struct, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "interval_threshold"
 
-    tally: Tally
     minimum: float | None = None
     maximum: float | None = None
     lower: float
     upper: float
     false_pass: float | None = None
     false_fail: float | None = None
-
-    @property
-    def n(self) -> int:
-        return self.tally.n
-
-    @property
-    def observed(self) -> int:
-        return self.tally.observed
-
-    @property
-    def missing(self) -> int:
-        return self.tally.missing
 
 
 class QuantileFinding(Struct, frozen=True, kw_only=True):
