@@ -18,6 +18,7 @@ from oloproof.errors import BrokenError, UsageError
 from oloproof.model.run import Report, Run
 from oloproof.pipeline import Ports
 from oloproof.project import load
+from oloproof.project.nodes import SURROGATE
 from oloproof.reports.document import Document, encode, report_document
 from oloproof.reports.view import VerdictRow, view
 from oloproof.store import Store
@@ -61,7 +62,7 @@ class _Text(click.types.StringParamType):
     """Text that a store and a document can hold: no bytes that the command line could not decode."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if any("\ud800" <= letter <= "\udfff" for letter in value):
+        if SURROGATE.search(value):
             self.fail(f"{value!r} is no UTF-8 text", param, ctx)
         return value
 

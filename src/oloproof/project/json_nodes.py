@@ -8,15 +8,12 @@ import re
 from bisect import bisect_right
 from json.decoder import scanstring  # type: ignore[attr-defined]  # undocumented and stable since Python 2.6
 
-from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar
+from oloproof.project.nodes import MAX_DIGITS, SURROGATE, Entry, Fields, Items, Node, Scalar
 from oloproof.project.problems import Problems, shown
-
-MAX_DIGITS = 400
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD = re.compile(r"-?[A-Za-z]+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
@@ -112,7 +109,7 @@ class _Reader:
         except json.JSONDecodeError as error:
             message = error.msg[:1].lower() + error.msg[1:]
             raise _Malformed(error.pos, message.removesuffix(" at").removesuffix(" starting").rstrip(": ")) from None
-        if _SURROGATE.search(string):
+        if SURROGATE.search(string):
             message = "the text holds half of a surrogate pair, which is no character"
             self.note(offset, self.problems.codes.bad_value, message, hint="write both halves, or remove it")
         return string, end

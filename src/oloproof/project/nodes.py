@@ -7,11 +7,16 @@ fraction next to it.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from msgspec import Struct
 
 from oloproof.project.problems import Problems, shown
+
+MAX_DIGITS = 400
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""A character that no UTF-8 text has: half of an escape, or a byte that could not be decoded."""
 
 
 class Scalar(Struct, frozen=True, eq=False):

@@ -12,16 +12,14 @@ from typing import Any, NoReturn
 
 import yaml
 
-from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar
+from oloproof.project.nodes import MAX_DIGITS, SURROGATE, Entry, Fields, Items, Node, Scalar
 from oloproof.project.problems import Problems, shown
 
 MAX_DEPTH = 64
 MAX_ALIASED = 10_000
-MAX_DIGITS = 400
 
 Event = Any  # the stubs do not say what the events of each kind carry
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NAMED: dict[str, bool | float | None] = {
@@ -134,7 +132,7 @@ class _Composer:
     def content(self, event: Event) -> Node:
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
         if isinstance(event, yaml.ScalarEvent):
-            if _SURROGATE.search(event.value):  # an escape; only the loader without libyaml lets it pass
+            if SURROGATE.search(event.value):  # an escape; only the loader without libyaml lets it pass
                 self.refuse(event, "the text holds half of a surrogate pair, which is no character")
             value = self.resolve(event, line, column) if event.implicit[0] else event.value
             return Scalar(value, event.value, line, column)
