@@ -1,0 +1,30 @@
+"""The sentence: cases → attempts → judgments → metrics → decisions → report.
+
+Read :mod:`~oloproof.pipeline.running` first. Each function is a straight line over values; the world (store, clock,
+dice) comes in through :class:`Ports`. Nothing here prints, parses an option or exits.
+"""
+
+from __future__ import annotations
+
+from oloproof.pipeline.comparing import compare, comparison_report, partings
+from oloproof.pipeline.deciding import gate, report, stored_gate, stored_report
+from oloproof.pipeline.foreseeing import outlooks, rehearsal
+from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
+from oloproof.pipeline.running import run
+
+__all__ = [
+    "Baseline",
+    "Ports",
+    "Request",
+    "Watch",
+    "compare",
+    "comparison_report",
+    "gate",
+    "outlooks",
+    "partings",
+    "rehearsal",
+    "report",
+    "run",
+    "stored_gate",
+    "stored_report",
+]

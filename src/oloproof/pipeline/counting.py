@@ -1,0 +1,119 @@
+"""Attempts → judgments → counts, each kept in the store as it comes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from oloproof import evaluators, runner
+from oloproof.metrics import Measurement
+from oloproof.model.case import Attempt, Case
+from oloproof.model.collector import collector_paused
+from oloproof.model.evidence import Evidence
+from oloproof.model.project import Project
+from oloproof.model.run import Run
+from oloproof.model.tally import Measured
+from oloproof.pipeline.ports import Ports, Watch, rfc3339
+from oloproof.runner.recorded import Attempted
+from oloproof.store import RunDigest, StoredCase, stored_case
+
+T = TypeVar("T")
+
+FLUSH_CASES = 256
+
+FLUSH_S = 0.2
+"""A finished case waits for its transaction no longer than this once the next one has arrived."""
+
+
+class Counted(Struct, frozen=True):
+    """Every attempt judged and stored: the run as it ended, its counts, and what was vacuous in it."""
+
+    run: Run
+    measured: Measured
+    warnings: tuple[str, ...]
+
+
+def judge_and_keep(
+    project: Project, header: Run, evidence: Iterable[tuple[Attempted, Evidence]], ports: Ports, watch: Watch
+) -> Counted:
+    """Judge, measure and keep each attempt as it comes."""
+    measurement = Measurement(header.criteria, project.metrics, project.slices, project.min_slice_support)
+    vacuity = evaluators.Vacuity(project.evaluators)
+    errors = evaluators.Errors(project.evaluators)
+    digest = RunDigest(header.criteria)
+    trials, not_run = 1, 0
+
+    def judged() -> Iterator[StoredCase]:
+        # One case at a time, so that a trajectory is looked at while it is in the processor's cache and then let go.
+        nonlocal trials, not_run
+        for ordinal, (attempted, seen) in enumerate(evidence):
+            judgments = evaluators.judge(project.evaluators, seen)
+            counted = measurement.add(seen.case, seen.reading, judgments)
+            vacuity.see(seen.reading, judgments)
+            errors.see(seen, judgments)
+            row = stored_case(
+                ordinal,
+                attempted.case,
+                attempted.attempt,
+                judgments,
+                attempted.source,
+                places=counted.places,
+                amounts=counted.amounts,
+            )
+            digest.add(row)
+            trials = max(trials, attempted.attempt.trial)
+            not_run += seen.error is not None and seen.error.kind == "not_run"
+            yield row
+
+    with collector_paused():
+        for rows in _batches(judged(), ports.monotonic):
+            ports.store.append(header.id, rows)
+            watch.judged(len(rows))
+    measured = replace(measurement.measured(), errors=errors.groups())
+    finished = replace(
+        header,
+        status="interrupted" if not_run else "complete",
+        finished_at=rfc3339(ports.now()),
+        cases=measured.cases,
+        trials=trials,
+        digest=digest.hexdigest(),
+    )
+    return Counted(finished, measured, vacuity.warnings())
+
+
+def evidence_of(
+    attempted: Iterable[Attempted], user_judge: runner.UserJudge | None
+) -> Iterator[tuple[Attempted, Evidence]]:
+    """Each attempt with what may be looked at to judge it, user functions' verdicts included."""
+    if user_judge is None:
+        for item in attempted:
+            yield item, Evidence(item.case, item.attempt)
+        return
+    waiting: deque[Attempted] = deque()
+
+    def pairs() -> Iterator[tuple[Case, Attempt]]:
+        for item in attempted:
+            waiting.append(item)
+            yield item.case, item.attempt
+
+    for verdicts in user_judge.judge(pairs()):
+        item = waiting.popleft()
+        yield item, Evidence(item.case, item.attempt, verdicts)
+
+
+def _batches(items: Iterable[T], monotonic: Callable[[], float]) -> Iterator[list[T]]:
+    """Lists of up to FLUSH_CASES items, shorter when they come slowly, so that slow cases are stored as they finish."""
+    batch: list[T] = []
+    due = monotonic() + FLUSH_S
+    for item in items:
+        batch.append(item)
+        if len(batch) >= FLUSH_CASES or monotonic() >= due:
+            yield batch
+            batch = []
+            due = monotonic() + FLUSH_S
+    if batch:
+        yield batch

@@ -1,0 +1,139 @@
+"""Counts → decisions → report, of a run that has just ended or of one that was stored: no case is read again."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from oloproof import gates
+from oloproof.errors import BrokenError, ExitCode, Problem, UsageError
+from oloproof.model.comparison import Comparison
+from oloproof.model.decision import Approval, Decision, Gate, Policy
+from oloproof.model.project import Project
+from oloproof.model.run import Report, Run
+from oloproof.model.tally import Measured
+from oloproof.pipeline.ports import Ports, rfc3339
+from oloproof.store import Store
+
+
+def stored_report(store: Store, header: Run, policy: Policy | None) -> Report:
+    """The report of a stored run under ``policy``, from its aggregates alone: no case is read again."""
+    if header.status == "running":
+        raise BrokenError(
+            f"run {header.id} was started and never finished",
+            code="OLO604",
+            hint="run it again; `oloproof runs` shows the runs that are complete",
+        )
+    comparison, warnings = store.comparison(header.id), store.warnings(header.id)
+    if comparison is not None and not set(comparison.accepted) <= set(policy.accept_changed_cases if policy else ()):
+        told = "the comparison accepted changed cases that the policy does not (any more): compare again"
+        comparison, warnings = None, (*warnings, told)
+    return report(header, store.aggregates(header.id), policy, store.approvals(header.id), warnings, comparison)
+
+
+def gate(header: Run, project: Project | None, ports: Ports, *, approve: tuple[str, ...], by: str) -> Report:
+    """Decide a stored run under the project's policy (``project`` None: under the one that was stored with it), after
+    noting that ``by`` approves the rules in ``approve``. Who asks for a gate gets one, also of a run without.
+
+    Errors: UsageError when the run was judged with another configuration, or a rule does not wait for approval.
+    """
+    if project is None:
+        policy, by_choice = ports.store.policy(header.id), False
+    else:
+        _refuse_other_configuration(header, project)
+        policy, by_choice = project.policy, project.policy_none
+    header = replace(header, ungated_by_choice=by_choice)
+    before = stored_report(ports.store, header, policy)
+    if not approve:
+        return before
+    states = {decision.rule: decision.state for decision in before.decisions}
+    refused = [rule for rule in approve if states.get(rule) != "MANUAL_REVIEW"]
+    if refused:
+        raise UsageError(
+            Problem("OLO608", f"rule {rule!r} is {states.get(rule, 'not in the policy')}, not MANUAL_REVIEW")
+            for rule in refused
+        )
+    assert before.policy is not None  # some rule waits for approval
+    rules = {rule.id: rule for rule in before.policy.rules}
+    for decision in before.decisions:
+        if decision.rule in approve:
+            digest = gates.approval_digest(
+                header.digest,
+                rules[decision.rule],
+                decision.finding,
+                policy=before.policy,
+                comparison=before.comparison,
+            )
+            approval = Approval(rule=decision.rule, by=by, at=rfc3339(ports.now()), run_digest=digest)
+            ports.store.approve(header.id, approval)
+    return stored_report(ports.store, header, policy)
+
+
+def _refuse_other_configuration(header: Run, project: Project) -> None:
+    if header.config_digest != project.config_digest:
+        stored, given = header.config_digest[:12], project.config_digest[:12]
+        message = f"run {header.id} was judged with configuration {stored}; this one is {given}"
+        hint = "run again, or decide with what was stored: --as-judged"
+        raise UsageError(Problem("OLO606", message, hint, file=project.config))
+
+
+def stored_gate(store: Store, header: Run) -> Gate | None:
+    """The verdict that a stored run ended with; None when it concluded nothing that can be read."""
+    if header.finished_at is None:
+        return None
+    try:
+        return stored_report(store, header, store.policy(header.id)).gate
+    except BrokenError:  # one damaged run does not hide the others
+        return None
+
+
+def report(
+    header: Run,
+    measured: Measured,
+    policy: Policy | None,
+    approvals: tuple[Approval, ...],
+    warnings: tuple[str, ...],
+    comparison: Comparison | None = None,
+) -> Report:
+    """Decide, and keep it all together."""
+    decisions = gates.decide(measured, policy, approvals, header.digest, comparison) if policy else ()
+    return Report(
+        run=header,
+        measured=measured,
+        policy=policy,
+        decisions=decisions,
+        gate=_gate(header, policy, decisions),
+        approvals=approvals,
+        warnings=(*warnings, *gates.warnings(measured, policy, decisions)),
+        comparison=comparison,
+    )
+
+
+def _gate(header: Run, policy: Policy | None, decisions: tuple[Decision, ...]) -> Gate:
+    """The verdict on the run: the policy's where the run may be gated at all, otherwise why it may not."""
+    if header.status != "complete":
+        why = f"the run is {header.status}: what was not run is missing"
+        return Gate(outcome="NOT_GATED", exit_code=ExitCode.BROKEN, why=why)
+    if header.ungated_by_choice and header.cases:
+        return Gate(outcome="NOT_GATED", exit_code=ExitCode.ALLOW, why="no gate was asked for")
+    why = _why_not_gated(header, policy)
+    if why or policy is None:
+        return Gate(outcome="NOT_GATED", exit_code=ExitCode.INSUFFICIENT_EVIDENCE, why=why)
+    return gates.verdict(decisions, policy)
+
+
+def _why_not_gated(header: Run, policy: Policy | None) -> str:
+    if header.partial:
+        return f"a partial run ({header.partial}) reports and never gates"
+    if header.in_process:
+        return "a run with --in-process reports and never gates"
+    if not header.cases:
+        return "no case ran"
+    if policy is None:
+        return "there is no policy: write release.yaml beside the configuration, or `policy: none` to go without"
+    if header.trials > 1:
+        return f"up to {header.trials} trials of one case were judged, and trials of one case are not independent"
+    if header.own_dataset and header.expected_cases is None:
+        return "the recordings are their own dataset: write `cases: N`, the number that must be there"
+    if header.own_dataset and header.expected_cases != header.cases:
+        return f"`cases: {header.expected_cases}` must be there, and {header.cases} were recorded"
+    return ""

@@ -1,0 +1,59 @@
+"""What a run would compute and what its rules could come to, with nothing run and nothing kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from oloproof import evaluators, gates
+from oloproof.metrics import Measurement
+from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.evidence import Evidence
+from oloproof.model.judgment import PASS
+from oloproof.model.project import Project
+from oloproof.model.reading import Reading
+from oloproof.model.run import Report, Run, SystemIdentity
+from oloproof.model.trajectory import Trajectory
+from oloproof.pipeline.deciding import report
+from oloproof.project import Cases
+
+
+def rehearsal(project: Project) -> Report:
+    """The report of a run of one made-up case that passed: what the real one will compute, nothing of it kept."""
+    criteria = tuple(evaluator.criterion for evaluator in project.evaluators)
+    measurement = Measurement(criteria, project.metrics, project.slices, project.min_slice_support)
+    measurement.add(Case(id="rehearsal"), Reading(Trajectory()), [PASS] * len(criteria))
+    run = Run(
+        id="rehearsal",
+        project=project.name,
+        system=SystemIdentity(name="rehearsal"),
+        status="complete",
+        started_at="",
+        criteria=criteria,
+        interval=project.interval,
+    )
+    return report(run, measurement.measured(), project.policy, (), ())
+
+
+def outlooks(project: Project, cases: Cases) -> tuple[gates.Outlook, ...]:
+    """What each rule of the policy could come to over these cases, none of which is run."""
+    if project.policy is None:
+        return ()
+    applicable = Counter[str]()
+    for case in cases:
+        judgments = evaluators.judge(project.evaluators, Evidence(case, _not_run(case)))
+        for evaluator, judgment in zip(project.evaluators, judgments, strict=True):
+            applicable[evaluator.criterion] += judgment.verdict != "excluded"
+    quantiles = {spec.id: spec.q for spec in project.metrics}
+    return tuple(
+        gates.outlook(
+            rule,
+            project.policy,
+            n=len(cases) if rule.metric in quantiles else applicable[rule.metric],
+            q=quantiles.get(rule.metric),
+        )
+        for rule in project.policy.rules
+    )
+
+
+def _not_run(case: Case) -> Attempt:
+    return Attempt(case_id=case.id, error=AttemptError(kind="not_run", message="nothing is run"))

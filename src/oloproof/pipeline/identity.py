@@ -1,0 +1,78 @@
+"""Which run of which system this is, as the configuration, the decorator and the clock say it."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from oloproof import runner
+from oloproof.errors import Problem, UsageError
+from oloproof.model.project import CallableSystem, Project, RecordedSystem, trajectory_readers
+from oloproof.model.run import Run, SystemIdentity
+from oloproof.model.trajectory import RECORD
+from oloproof.pipeline.ports import Ports, Request, rfc3339
+from oloproof.store import new_run_id
+
+
+def run_header(project: Project, request: Request, ports: Ports, system: SystemIdentity) -> Run:
+    now = ports.now()
+    return Run(
+        id=new_run_id(now, ports.token()),
+        project=project.name,
+        system=system,
+        status="running",
+        started_at=rfc3339(now),
+        criteria=tuple(evaluator.criterion for evaluator in project.evaluators),
+        slices=tuple(spec.name for spec in project.slices),
+        interval=project.interval,
+        config_digest=project.config_digest,
+        partial=str(request.selection),
+        ungated_by_choice=project.policy_none or not request.gated,
+    )
+
+
+def configured_identity(project: Project, source: str = "") -> SystemIdentity:
+    """The system's identity as far as the configuration gives it, where no code has declared one."""
+    return SystemIdentity(name=project.system.name or project.name, version=project.system.version, source=source)
+
+
+def agreed_identity(project: Project, declared: runner.Declared) -> SystemIdentity:
+    """The system's identity from the configuration and the decorator, which may both speak but not disagree."""
+    spec = project.system
+    problems = [
+        Problem(
+            "OLO410",
+            f"system.{key} is {configured!r} here and {said!r} in the decorator",
+            "say it in one place only, or the same in both",
+            file=project.config,
+        )
+        for key, configured, said in (
+            ("name", spec.name, declared.name),
+            ("version", spec.version, declared.version),
+            ("records", spec.records, declared.records),
+        )
+        if configured is not None and said is not None and configured != said
+    ]
+    if not problems and RECORD not in (*(spec.records or ()), *(declared.records or ())):
+        problems = [
+            Problem(
+                "OLO411",
+                f"{reader} reads trajectories, and the system declares no record of them",
+                f"record them and write `records: [{RECORD}]` under `system:` or in @system(...)",
+                file=project.config,
+            )
+            for reader in trajectory_readers(project.evaluators, project.metrics, project.slices)
+        ][:1]
+    if problems:
+        raise UsageError(problems)
+    match spec.kind:
+        case CallableSystem(target=target):
+            source = f"callable {target}"
+        case RecordedSystem(patterns=patterns):
+            source = f"recorded {' '.join(patterns)}"
+        case _ as never:
+            assert_never(never)
+    return SystemIdentity(
+        name=spec.name or declared.name or source.split(":")[-1],
+        version=spec.version or declared.version,
+        source=source,
+    )

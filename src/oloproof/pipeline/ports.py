@@ -1,0 +1,52 @@
+"""What a run asks of its surroundings: the world, a listener, and how it departs from what the project says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from msgspec import Struct, field
+
+from oloproof.model.comparison import Sides
+from oloproof.model.run import Run
+from oloproof.model.selection import Selection
+from oloproof.store import Store
+
+
+class Ports(Struct, frozen=True, kw_only=True):
+    """The world that a run needs: where it is kept, what time it is (``monotonic`` in seconds from any moment, as a
+    stopwatch shows it), and a random suffix for its name."""
+
+    store: Store
+    now: Callable[[], datetime]
+    monotonic: Callable[[], float]
+    token: Callable[[], str]
+
+
+class Watch:
+    """What a run tells the door while it goes on. This one listens to nothing."""
+
+    def started(self, run: Run, stop: Callable[[], None]) -> None:
+        """The run has its name; ``stop`` makes it launch no further case."""
+
+    def judged(self, count: int) -> None:
+        """``count`` more cases have been judged and stored."""
+
+
+Baseline = Run | Sides
+"""What a run is compared with: another one in the store, or one that a file holds."""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """How this run departs from what the project says. ``concurrency`` None leaves it to the project; ``baseline`` None
+    compares with nothing."""
+
+    selection: Selection = field(default_factory=Selection)
+    concurrency: int | None = None
+    gated: bool = True
+    in_process: bool = False
+    baseline: Baseline | None = None
+
+
+def rfc3339(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

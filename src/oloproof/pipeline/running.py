@@ -1,0 +1,167 @@
+"""Run and judge: attempts come from a worker or from files, and the rest of the sentence is the same for both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from itertools import tee
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from oloproof import runner
+from oloproof.errors import BrokenError
+from oloproof.model.project import CallableSystem, Project, RecordedSystem
+from oloproof.model.run import Report, Run
+from oloproof.model.selection import Selection
+from oloproof.pipeline.comparing import compare
+from oloproof.pipeline.counting import Counted, evidence_of, judge_and_keep
+from oloproof.pipeline.deciding import report
+from oloproof.pipeline.identity import agreed_identity, configured_identity, run_header
+from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
+from oloproof.project import Cases
+from oloproof.runner.recorded import Attempted, Recordings
+
+
+def run(project: Project, cases: Cases | None, request: Request, ports: Ports, watch: Watch) -> Report:
+    """Run the project's system over its cases, or read what was recorded of it; judge, measure and decide.
+
+    Errors: UsageError when the system is not what the project says; BrokenError when it fails to load.
+    """
+    match project.system.kind:
+        case CallableSystem() as system:
+            if cases is None:
+                raise ValueError("a callable is run on the cases of a dataset")
+            return _run(project, system, cases, request, ports, watch)
+        case RecordedSystem() as system:
+            return _judge(project, system, cases, request, ports, watch)
+        case _ as never:
+            assert_never(never)
+
+
+def _run(
+    project: Project, system: CallableSystem, cases: Cases, request: Request, ports: Ports, watch: Watch
+) -> Report:
+    if request.concurrency is not None:
+        kind = replace(system, concurrency=request.concurrency)
+        project = replace(project, system=replace(project.system, kind=kind))
+    with ExitStack() as workers:
+        with _failure_kept(project, request, ports):
+            loaded = workers.enter_context(runner.load(project, in_process=request.in_process))
+            user_judge = workers.enter_context(_user_judge(project))
+        printed = _Printed(loaded, user_judge)
+        chosen, asked = tee(request.selection.of(cases))
+        header = replace(
+            run_header(project, request, ports, agreed_identity(project, loaded.identity)),
+            cases=sum(1 for _ in request.selection.of(cases)) if request.selection else len(cases),
+            dataset_digest=cases.digest,
+            in_process=request.in_process,
+        )
+        ports.store.begin(header)
+        with _status_kept(ports, header, printed):
+            watch.started(header, loaded.stop)
+            attempts = zip(chosen, loaded.run(asked), strict=True)
+            attempted = (Attempted(case, attempt) for case, attempt in attempts)
+            counted = judge_and_keep(project, header, evidence_of(attempted, user_judge), ports, watch)
+            workers.close()  # what they print as they end belongs to their log
+            return _conclude(project, counted, printed.log, ports, cases.warnings, request.baseline)
+
+
+def _judge(
+    project: Project, system: RecordedSystem, cases: Cases | None, request: Request, ports: Ports, watch: Watch
+) -> Report:
+    """Without a dataset (``cases`` None) the recordings are their own."""
+    recordings = Recordings(project, system, None if cases is None else list(cases))
+    identity = configured_identity(project, recordings.source)
+    with ExitStack() as workers:
+        with _failure_kept(project, request, ports):
+            user_judge = workers.enter_context(_user_judge(project))
+        printed = _Printed(user_judge)
+        header = replace(
+            run_header(project, request, ports, identity),
+            own_dataset=cases is None,
+            expected_cases=project.expected_cases,
+            dataset_digest=recordings.digest if cases is None else cases.digest,
+        )
+        ports.store.begin(header)
+        with _status_kept(ports, header, printed):
+            watch.started(header, recordings.stop)
+            evidence = evidence_of(_asked_for(recordings.attempts(), request.selection, cases), user_judge)
+            counted = judge_and_keep(project, header, evidence, ports, watch)
+            if recordings.interrupted:  # also where every case of the dataset had one recording that was read
+                counted = replace(counted, run=replace(counted.run, status="interrupted"))
+            workers.close()
+            told = (*(() if cases is None else cases.warnings), *recordings.warnings)
+            return _conclude(project, counted, printed.log, ports, told, request.baseline)
+
+
+def _conclude(
+    project: Project,
+    counted: Counted,
+    log: str,
+    ports: Ports,
+    warnings: tuple[str, ...],
+    baseline: Baseline | None,
+) -> Report:
+    """Decide, and keep what was concluded."""
+    finished = replace(counted.run, log_lines=log.rstrip("\n").count("\n") + 1 if log.strip() else 0)
+    policy = None if finished.ungated_by_choice else project.policy
+    warnings = (*project.warnings, *warnings, *counted.warnings)
+    ports.store.finish(finished, counted.measured, policy, warnings=warnings, log=log)
+    comparison = None
+    if baseline is not None and finished.status == "complete" and not finished.partial:
+        accepted = policy.accept_changed_cases if policy else ()
+        comparison = compare(ports.store, finished, baseline, accepted=accepted)
+        ports.store.keep_comparison(finished.id, comparison)
+    return report(finished, counted.measured, policy, (), warnings, comparison)
+
+
+def _user_judge(project: Project) -> AbstractContextManager[runner.UserJudge | None]:
+    return runner.evaluation_worker(project) if project.user_evaluators else nullcontext()
+
+
+def _asked_for(attempted: Iterable[Attempted], selection: Selection, cases: Cases | None) -> Iterator[Attempted]:
+    """What the selection leaves of the recordings. All of them are read, so that what is wrong with one is told."""
+    if not selection:
+        yield from attempted
+        return
+    known = list(attempted)
+    chosen = {case.id for case in selection.of((item.case for item in known) if cases is None else cases)}
+    yield from (item for item in known if item.case.id in chosen)
+
+
+class _Printed:
+    """What user code prints outside of any case: while it is loaded, as it ends, and in evaluators."""
+
+    def __init__(self, *workers: runner.LoadedSystem | runner.UserJudge | None) -> None:
+        self._workers = [worker for worker in workers if worker is not None]
+
+    @property
+    def log(self) -> str:
+        """All of it so far, each worker's after the other's."""
+        return "".join(worker.log for worker in self._workers)
+
+
+@contextmanager
+def _failure_kept(project: Project, request: Request, ports: Ports) -> Iterator[None]:
+    """User code that exists and fails to load is a run that broke: without it, ``latest`` would mean an older one."""
+    try:
+        yield
+    except BrokenError:
+        ports.store.begin(replace(run_header(project, request, ports, configured_identity(project)), status="broken"))
+        raise
+
+
+@contextmanager
+def _status_kept(ports: Ports, header: Run, printed: _Printed) -> Iterator[None]:
+    """However a run ends, the store says how. A run that has started is never forgotten, whatever became of it:
+    ``latest`` would mean an older one, and its verdict."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        ports.store.set_status(header.id, "interrupted", log=printed.log)
+        raise
+    except Exception:
+        with suppress(BrokenError):  # the fault may be the store's own; what is told is what happened first
+            ports.store.set_status(header.id, "broken", log=printed.log)
+        raise
