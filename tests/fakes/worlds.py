@@ -26,6 +26,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from oloproof.evaluators import EVALUATORS
+from oloproof.evaluators.counting import CallBounds
 from oloproof.model.evidence import Evaluator
 from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
 from oloproof.model.values import TAG
@@ -45,7 +46,8 @@ Oracle = Callable[[Any, dict[str, Any], Trajectory], bool]
 class World:
     """See the module. ``steps`` makes records of up to so many steps, ``checks`` the checks of so many steps,
     ``expected`` what the case of a record may expect; ``further`` lists the steps (indexes aside) that a truncated
-    record may go on with."""
+    record may go on with. ``fills`` gives what the step at a place of a record may be in truth, where the record does
+    not say all of it, and ``unrecorded`` is the reason for which a verdict is open then."""
 
     type: str
     variant: str = ""
@@ -55,6 +57,9 @@ class World:
     further: Callable[[Trajectory], list[Step]]
     expected: Callable[[Trajectory], st.SearchStrategy[dict[str, Any]]] = lambda record: st.just({})
     checks: Callable[[int], st.SearchStrategy[tuple[ConstraintCheck, ...]]] = lambda steps: st.just(())
+    fills: Callable[[Trajectory, int], list[Step]] = lambda record, place: arguments_filled(record.steps[place], place)
+    unrecorded: str = "arguments_not_recorded"
+    errors_recorded: tuple[bool, ...] = (True,)
 
     def __str__(self) -> str:
         return f"{self.type} {self.variant}".strip()
@@ -64,9 +69,9 @@ class World:
         return _records(self, truncated, longest)
 
 
-def filled(record: Trajectory) -> Iterator[Trajectory]:
+def filled(record: Trajectory, world: World) -> Iterator[Trajectory]:
     """The record with a value in place of each unknown one."""
-    choices = [_fills(step, number) for number, step in enumerate(record.steps)]
+    choices = [world.fills(record, place) for place in range(len(record.steps))]
     for steps in itertools.product(*choices):
         yield msgspec.structs.replace(record, steps=steps)
 
@@ -82,7 +87,7 @@ def finished(record: Trajectory, world: World) -> Iterator[Trajectory]:
             yield _continued(record, added)
 
 
-def _fills(step: Step, number: int) -> list[Step]:
+def arguments_filled(step: Step, number: int) -> list[Step]:
     values = [*VALUES, 100, 200 + number]
     if step.kind == "tool_call" and step.arguments is None:
         return [msgspec.structs.replace(step, arguments={"q": value}) for value in values]
@@ -111,6 +116,7 @@ def _records(draw: st.DrawFn, world: World, truncated: bool | None, longest: int
         steps=steps,
         constraints=draw(world.checks(len(steps))),
         truncated=draw(st.booleans()) if truncated is None else truncated,
+        errors_recorded=draw(st.sampled_from(world.errors_recorded)),
     )
 
 
@@ -259,6 +265,23 @@ def oracle_tool_called(evaluator: Any, expected: dict[str, Any], run: Trajectory
     return evaluator.min_calls <= len(calls) <= (math.inf if evaluator.max_calls is None else evaluator.max_calls)
 
 
+def oracle_tool_not_called(evaluator: Any, expected: dict[str, Any], run: Trajectory) -> bool:
+    wanted = evaluator.arguments
+    return not any(
+        step.tool_name == evaluator.tool_name and (wanted is None or step.arguments == wanted)
+        for step in run.steps
+        if step.kind == "tool_call"
+    )
+
+
+def oracle_call_counts(evaluator: Any, expected: dict[str, Any], run: Trajectory) -> bool:
+    names = _names(run)
+    return all(
+        bounds.min <= names.count(tool) and (bounds.max is None or names.count(tool) <= bounds.max)
+        for tool, bounds in evaluator.bounds.items()
+    )
+
+
 def oracle_sequence(evaluator: Any, expected: dict[str, Any], run: Trajectory) -> bool:
     names, wanted = _names(run), expected["tools"]
     enough = all(names.count(name) >= wanted.count(name) for name in wanted)
@@ -334,6 +357,7 @@ ROUTES = st.lists(st.sampled_from((*AGENTS, STRANGE_AGENT)), min_size=1, max_siz
     lambda names: [name for name, _ in itertools.groupby(names)]
 )
 CALL_BOUNDS = st.sampled_from([(1, None), (2, None), (3, None), (0, 0), (0, 2), (1, 1), (1, 2), (2, 2)])
+BOUNDS = st.sampled_from([(1, None), (0, 0), (0, 1), (1, 1), (1, 2)]).map(lambda b: CallBounds(min=b[0], max=b[1]))
 
 WORLDS = (
     World(
@@ -347,6 +371,20 @@ WORLDS = (
         ),
         steps=steps_of_calls,
         oracle=oracle_tool_called,
+        further=further_calls,
+    ),
+    World(
+        type="agent_tool_not_called",
+        evaluators=_build("agent_tool_not_called", tool_name=st.just("a"), arguments=st.sampled_from([None, {"q": 1}])),
+        steps=steps_of_calls,
+        oracle=oracle_tool_not_called,
+        further=further_calls,
+    ),
+    World(
+        type="agent_tool_call_counts",
+        evaluators=_build("agent_tool_call_counts", bounds=st.dictionaries(st.sampled_from(TOOLS), BOUNDS, min_size=1)),
+        steps=steps_of_calls,
+        oracle=oracle_call_counts,
         further=further_calls,
     ),
     *(

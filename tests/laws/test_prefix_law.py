@@ -13,13 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakes.worlds import WORLDS, World, filled, finished
+from fakes import worlds
+from fakes.outcome_worlds import OUTCOME_WORLDS
+from fakes.worlds import World, filled, finished
 from oloproof.evaluators import EVALUATORS
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.evidence import Evaluator, Evidence
 from oloproof.model.judgment import Judgment
 from oloproof.model.trajectory import Trajectory
 
+WORLDS = (*worlds.WORLDS, *OUTCOME_WORLDS)
 by_world = pytest.mark.parametrize("world", WORLDS, ids=str)
 
 
@@ -55,7 +58,7 @@ def test_every_trajectory_evaluator_has_its_world():
 @settings(max_examples=80, deadline=None)
 def test_the_verdict_is_the_fate_that_all_finished_runs_share(world: World, data: st.DataObject):
     evaluator, record, expected = drawn(data, world)
-    runs = (run for fill in filled(record) for run in finished(fill, world))
+    runs = (run for fill in filled(record, world) for run in finished(fill, world))
 
     judgment = judged(evaluator, expected, record)
 
@@ -71,7 +74,7 @@ def test_long_finished_runs_are_judged_like_the_oracle_judges_them(world: World,
 
     judgment = judged(evaluator, expected, record)
 
-    assert judgment.verdict == shared_fate(world.oracle(evaluator, expected, run) for run in filled(record))
+    assert judgment.verdict == shared_fate(world.oracle(evaluator, expected, run) for run in filled(record, world))
 
 
 @by_world
@@ -87,9 +90,9 @@ def test_the_reason_is_truncation_where_some_fill_of_the_values_leaves_the_verdi
     if judgment.verdict == "missing":
         stays_open = any(
             shared_fate(world.oracle(evaluator, expected, run) for run in finished(fill, world)) == "missing"
-            for fill in filled(record)
+            for fill in filled(record, world)
         )
-        assert judgment.reason == ("truncated_trajectory" if stays_open else "arguments_not_recorded")
+        assert judgment.reason == ("truncated_trajectory" if stays_open else world.unrecorded)
 
 
 @by_world

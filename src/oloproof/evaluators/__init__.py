@@ -8,14 +8,16 @@ from typing import Final
 
 from oloproof.evaluators.agents import Route, ToolPermissions
 from oloproof.evaluators.base import ConfigError, EvaluatorBase
+from oloproof.evaluators.budget import Budget
 from oloproof.evaluators.constraints import ConstraintsSatisfied
-from oloproof.evaluators.counting import MaxHandoffs, MaxSteps, MaxToolCalls, ToolCalled
+from oloproof.evaluators.counting import MaxHandoffs, MaxSteps, MaxToolCalls, ToolCallCounts, ToolCalled, ToolNotCalled
 from oloproof.evaluators.equality import ExactMatch, Numeric
 from oloproof.evaluators.errors import Errors
 from oloproof.evaluators.json_schema import JsonSchema
 from oloproof.evaluators.loops import NoToolLoop
 from oloproof.evaluators.sequence import NoUndeclaredTool, ToolSequence
 from oloproof.evaluators.text import Contains, Regex
+from oloproof.evaluators.tool_errors import ToolErrors
 from oloproof.evaluators.user import UserEvaluator
 from oloproof.evaluators.vacuity import Vacuity
 from oloproof.model.evidence import Evaluator, Evidence
@@ -33,12 +35,16 @@ EVALUATORS: Final[Mapping[str, type[EvaluatorBase]]] = MappingProxyType(
             JsonSchema,
             Numeric,
             ToolCalled,
+            ToolNotCalled,
+            ToolCallCounts,
             ToolSequence,
             NoUndeclaredTool,
             NoToolLoop,
+            ToolErrors,
             ConstraintsSatisfied,
             MaxSteps,
             MaxToolCalls,
+            Budget,
             Route,
             ToolPermissions,
             MaxHandoffs,

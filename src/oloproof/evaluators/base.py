@@ -8,6 +8,7 @@ then the judgment itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -250,13 +251,18 @@ def word(holds: bool) -> Word:
     return "pass" if holds else "fail"
 
 
-def open_reason(reading: Reading) -> MissingReason:
+def open_reason(reading: Reading, unrecorded: MissingReason = "arguments_not_recorded") -> MissingReason:
     """Why a verdict that values could settle is open.
 
     Truncation, where there is any: of no evaluator does an open verdict on a truncated record close under every choice
     of the values that were not recorded. Otherwise only those values can be what is missing.
     """
-    return "truncated_trajectory" if reading.truncated else "arguments_not_recorded"
+    return "truncated_trajectory" if reading.truncated else unrecorded
+
+
+def exact(number: float) -> Fraction:
+    """The decimal that was written: ``repr`` gives the shortest one that reads back as the same float."""
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
 
 
 def excerpt(value: Json) -> Json:

@@ -1,9 +1,4 @@
-"""Counts between bounds: calls of a tool, steps, tool calls, hand-offs.
-
-All are faces of one counter. A record settles a count only as ``[certain, possible]``: a truncated one may still grow
-without bound, and calls whose arguments were not recorded may each match or not. Every number in between is the count
-of some finished run, so a verdict is settled exactly when the range lies inside the bounds or outside them.
-"""
+"""Counts between bounds: calls of a tool, steps, tool calls, hand-offs. All are faces of one counter."""
 
 from __future__ import annotations
 
@@ -13,27 +8,12 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct
 
 from oloproof.evaluators.base import UNNAMED_AGENTS, ConfigError, Name, Size, TrajectoryEvaluator, open_reason
+from oloproof.evaluators.counts import Count, bounds_problem
 from oloproof.model.evidence import Evidence
-from oloproof.model.judgment import Judgment, Word
+from oloproof.model.judgment import Judgment
 from oloproof.model.reading import Reading
 from oloproof.model.trajectory import Step
 from oloproof.model.values import CONFLICT, Json, has_unrepresentable, is_incomplete, unify
-
-
-class Count(Struct, frozen=True, gc=False):
-    """How many there are for certain, and how many there may be (None: no bound)."""
-
-    certain: int
-    possible: int | None
-
-    def within(self, least: int, most: int | None) -> Word:
-        """Whether the count lies in [least, most] (None: no upper bound), ``missing`` where that is open."""
-        certain, possible = self.certain, self.possible
-        if (most is not None and certain > most) or (possible is not None and possible < least):
-            return "fail"
-        if certain >= least and (most is None or (possible is not None and possible <= most)):
-            return "pass"
-        return "missing"
 
 
 class CountEvaluator(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True):
@@ -50,7 +30,7 @@ class CountEvaluator(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True):
     @cached_property
     def bounds(self) -> dict[str, int]:
         """The bounds as evidence."""
-        return {key: bound for key, bound in (("min", self.least or None), ("max", self.most)) if bound is not None}
+        return _shown(self.least, self.most)
 
     def judge_count(self, reading: Reading, certain: int, doubtful: int, steps: tuple[int, ...]) -> Judgment:
         """The verdict on ``certain`` known ones and ``doubtful`` others that may count. ``steps`` is its evidence."""
@@ -59,17 +39,10 @@ class CountEvaluator(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True):
         return Judgment(word, reason, steps, self.bounds, certain)
 
 
-class ToolCalled(CountEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_tool_called"):
-    """``tool_name`` was called between ``min_calls`` (default 1) and ``max_calls`` (default: no bound) times.
-
-    With ``arguments``, only calls that have each of these arguments, equal as JSON, count; what else they were given
-    does not matter. Calls whose arguments were not recorded may count. A truncated record passes once there are enough
-    calls and no upper bound, and fails once there are too many. Default criterion: ``agent_tool_<tool_name>_called``.
-    """
+class CallsOfTool(CountEvaluator, frozen=True, kw_only=True, dict=True):
+    """A count of the calls of one tool, or of those among them that have certain arguments."""
 
     tool_name: Annotated[Name, Meta(description="The tool.")]
-    min_calls: Annotated[Size, Meta(description="How often it must be called.")] = 1
-    max_calls: Annotated[Size | None, Meta(description="How often it may be called; default: no bound.")] = None
     arguments: Annotated[
         Annotated[dict[str, Any], Meta(min_length=1)] | None,
         Meta(description="Count only calls that have each of these arguments."),
@@ -77,26 +50,11 @@ class ToolCalled(CountEvaluator, frozen=True, kw_only=True, dict=True, tag_field
 
     def __post_init__(self) -> None:
         TrajectoryEvaluator.__post_init__(self)
-        if self.max_calls is not None and self.min_calls > self.max_calls:
-            raise ConfigError("min_calls", f"min_calls {self.min_calls} is more than max_calls {self.max_calls}")
-        if self.max_calls is None and self.min_calls == 0:
-            raise ConfigError("min_calls", "min_calls 0 without max_calls is true of every run")
         if has_unrepresentable(self.arguments):
             raise ConfigError("arguments", "no call can have a value that JSON cannot carry")
 
-    def default_criterion(self) -> str:
-        return f"agent_tool_{self.tool_name}_called"
-
     def tools_named(self) -> tuple[str, ...]:
         return (self.tool_name,)
-
-    @property
-    def least(self) -> int:
-        return self.min_calls
-
-    @property
-    def most(self) -> int | None:
-        return self.max_calls
 
     def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
         tool = self.tool_name
@@ -107,6 +65,101 @@ class ToolCalled(CountEvaluator, frozen=True, kw_only=True, dict=True, tag_field
             doubtful = matches.count(None)
             calls = [call for call, match in zip(calls, matches, strict=True) if match]
         return self.judge_count(reading, len(calls), doubtful, tuple([call.index for call in calls]))
+
+
+class ToolCalled(CallsOfTool, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_tool_called"):
+    """``tool_name`` was called between ``min_calls`` (default 1) and ``max_calls`` (default: no bound) times.
+
+    With ``arguments``, only calls that have each of these arguments, equal as JSON, count; what else they were given
+    does not matter. Calls whose arguments were not recorded may count. A truncated record passes once there are enough
+    calls and no upper bound, and fails once there are too many. Default criterion: ``agent_tool_<tool_name>_called``.
+    """
+
+    min_calls: Annotated[Size, Meta(description="How often it must be called.")] = 1
+    max_calls: Annotated[Size | None, Meta(description="How often it may be called; default: no bound.")] = None
+
+    def __post_init__(self) -> None:
+        CallsOfTool.__post_init__(self)
+        problem = bounds_problem(self.min_calls, self.max_calls, names=("min_calls", "max_calls"))
+        if problem is not None:
+            raise ConfigError("min_calls", problem)
+
+    def default_criterion(self) -> str:
+        return f"agent_tool_{self.tool_name}_called"
+
+    @property
+    def least(self) -> int:
+        return self.min_calls
+
+    @property
+    def most(self) -> int | None:
+        return self.max_calls
+
+
+class ToolNotCalled(CallsOfTool, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_tool_not_called"):
+    """``tool_name`` was never called, or, with ``arguments``, never with each of these arguments.
+
+    Calls whose arguments were not recorded may be such calls. A truncated record fails at the first one, and never
+    passes. Default criterion: ``agent_tool_<tool_name>_not_called``.
+    """
+
+    def default_criterion(self) -> str:
+        return f"agent_tool_{self.tool_name}_not_called"
+
+    @property
+    def most(self) -> int:
+        return 0
+
+
+class CallBounds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How often one tool must and may be called; at least one of the two says something."""
+
+    min: Annotated[Size, Meta(description="How often the tool must be called.")] = 0
+    max: Annotated[Size | None, Meta(description="How often the tool may be called; default: no bound.")] = None
+
+
+class ToolCallCounts(
+    TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_tool_call_counts"
+):
+    """Each tool in ``bounds`` was called between its ``min`` (default 0) and ``max`` (default: no bound) times.
+
+    ``bounds: {search: {max: 3}, lookup_order: {min: 1}}``. Tools that are not named may be called at will. A truncated
+    record passes once every tool has its minimum and none has a maximum, and fails once one is over its maximum.
+    """
+
+    bounds: Annotated[
+        Annotated[dict[Name, CallBounds], Meta(min_length=1)], Meta(description="The bounds of each tool's calls.")
+    ]
+
+    def __post_init__(self) -> None:
+        TrajectoryEvaluator.__post_init__(self)
+        for tool, bounds in self.bounds.items():
+            problem = bounds_problem(bounds.min, bounds.max, names=("min", "max"))
+            if problem is not None:
+                raise ConfigError("bounds", f"bounds of {tool!r}: {problem}")
+
+    def tools_named(self) -> tuple[str, ...]:
+        return tuple(self.bounds)
+
+    @cached_property
+    def wanted(self) -> dict[str, dict[str, int]]:
+        """The bounds as evidence."""
+        return {tool: _shown(bounds.min, bounds.max) for tool, bounds in self.bounds.items()}
+
+    def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
+        # Further calls of one tool change no other's count: all of what is open can go either way at once.
+        found = {tool: reading.names.count(tool) for tool in self.bounds}
+        words = {
+            tool: Count(found[tool], None if reading.truncated else found[tool]).within(bounds.min, bounds.max)
+            for tool, bounds in self.bounds.items()
+        }
+        broken = [tool for tool, word in words.items() if word == "fail"]
+        if broken:
+            steps = [call.index for call in reading.calls if call.tool_name in broken]
+            return Judgment("fail", None, tuple(steps), self.wanted, found, _named(broken))
+        if "missing" in words.values():
+            return Judgment("missing", open_reason(reading), (), self.wanted, found)
+        return Judgment("pass", None, (), self.wanted, found)
 
 
 class MaxSteps(CountEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_max_steps"):
@@ -171,6 +224,14 @@ class MaxHandoffs(CountEvaluator, frozen=True, kw_only=True, dict=True, tag_fiel
         handoffs = max(0, len(reading.route) - 1)
         over = () if handoffs <= self.max_handoffs else (reading.route_steps[self.max_handoffs + 1],)
         return self.judge_count(reading, handoffs, 0, over)
+
+
+def _shown(least: int, most: int | None) -> dict[str, int]:
+    return {key: bound for key, bound in (("min", least or None), ("max", most)) if bound is not None}
+
+
+def _named(tools: list[str]) -> str:
+    return f"the calls of {', '.join(map(repr, tools))} are out of bounds"
 
 
 def _first_over(steps: tuple[Step, ...] | list[Step], bound: int) -> tuple[int, ...]:

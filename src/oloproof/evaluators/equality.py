@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from oloproof.evaluators.base import ConfigError, ReferenceEvaluator, excerpt, word
+from oloproof.evaluators.base import ConfigError, ReferenceEvaluator, exact, excerpt, word
 from oloproof.model.judgment import Judgment
 from oloproof.model.values import Json, equal
 
@@ -46,14 +45,9 @@ class Numeric(ReferenceEvaluator, frozen=True, kw_only=True, dict=True, tag_fiel
     def compare(self, found: Json, reference: Json) -> Judgment:
         if not _is_number(found):
             return Judgment("fail", "not_a_number", expected=reference, found=excerpt(found))
-        near = abs(_exact(found) - _exact(reference)) <= _exact(self.tolerance)
+        near = abs(exact(found) - exact(reference)) <= exact(self.tolerance)
         return Judgment(word(near), expected=reference, found=found)
 
 
 def _is_number(value: Json) -> bool:
     return type(value) is int or (type(value) is float and math.isfinite(value))
-
-
-def _exact(number: float) -> Fraction:
-    """The decimal that was written: ``repr`` gives the shortest one that reads back as the same float."""
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))

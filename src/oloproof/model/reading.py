@@ -5,7 +5,11 @@ Evaluators and slices both ask these questions; here each is answered once.
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
+from collections.abc import Sequence
 from functools import cached_property
+
+from msgspec import UNSET
 
 from oloproof.model.trajectory import Step, Trajectory
 
@@ -22,6 +26,16 @@ class Reading:
         self.truncated = trajectory.truncated
         self.calls: list[Step] = [step for step in trajectory.steps if step.kind == "tool_call"]
         self.names: list[str] = [call.tool_name or "" for call in self.calls]
+
+    @cached_property
+    def answers(self) -> list[Step | None]:
+        """For each of :attr:`calls` the step that holds its result, None where there is none.
+
+        A result answers the nearest earlier call with its ``call_id`` that was not answered yet, for ids repeat in real
+        traces. One without such a call answers by order: in the latest turn that has an unanswered call of its tool,
+        the first of these; a call that says itself whether it failed waits for none. A result may so answer no call.
+        """
+        return _answers(self.steps, len(self.calls))
 
     @cached_property
     def agents_named(self) -> bool:
@@ -56,3 +70,37 @@ class Reading:
                 control.append((receiver, step.index))
                 current = receiver
         return control
+
+
+def _answers(steps: Sequence[Step], calls: int) -> list[Step | None]:
+    answers: list[Step | None] = [None] * calls
+    by_id: defaultdict[str, list[int]] = defaultdict(list)
+    by_turn: defaultdict[tuple[str | None, int | None], deque[int]] = defaultdict(deque)
+    turns: defaultdict[str | None, list[int | None]] = defaultdict(list)
+    position = -1
+    for step in steps:
+        tool = step.tool_name
+        if step.kind == "tool_call":
+            position += 1
+            if step.call_id:
+                by_id[step.call_id].append(position)
+            if step.error is UNSET:
+                if not turns[tool] or turns[tool][-1] != step.turn:
+                    turns[tool].append(step.turn)
+                by_turn[tool, step.turn].append(position)
+        elif step.kind == "tool_result":
+            named = by_id.get(step.call_id or "", [])
+            while named and answers[named[-1]] is not None:
+                named.pop()
+            if named:
+                answers[named.pop()] = step
+                continue
+            while turns[tool]:
+                waiting = by_turn[tool, turns[tool][-1]]
+                while waiting and answers[waiting[0]] is not None:
+                    waiting.popleft()
+                if waiting:
+                    answers[waiting.popleft()] = step
+                    break
+                turns[tool].pop()
+    return answers

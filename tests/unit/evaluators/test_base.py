@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fakes.evidence import calls, case, of_output, of_steps
 from oloproof.evaluators import EVALUATORS, ConfigError, UserEvaluator, judge
 from oloproof.evaluators.base import EXCERPT_LENGTH, EvaluatorBase, excerpt
+from oloproof.evaluators.counting import CallBounds
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import EXCLUDED_REASONS, MISSING_REASONS, Judgment
@@ -25,18 +26,25 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "json_schema": {"schema": {"type": "object", "properties": {"answer": {"$ref": "#/$defs/a"}}, "$defs": {"a": {}}}},
     "numeric": {"field": "total", "expected_field": "total"},
     "agent_tool_called": {"tool_name": "a", "arguments": {"q": [1]}},
+    "agent_tool_not_called": {"tool_name": "a", "arguments": {"q": [1]}},
+    "agent_tool_call_counts": {"bounds": {"a": CallBounds(min=1, max=2)}},
     "agent_tool_sequence": {"mode": "in_order"},
     "agent_no_undeclared_tool": {},
     "agent_no_tool_loop": {"max_cycle": 3},
+    "agent_tool_errors": {"max_errors": 1},
     "agent_constraints_satisfied": {"constraints": ("kept",)},
     "agent_max_steps": {"max_steps": 3},
     "agent_max_tool_calls": {"max_calls": 2},
+    "agent_budget": {"max_tokens": 100},
     "agent_route": {},
     "agent_tool_permissions": {"permissions": {"p": ("a",)}},
     "agent_max_handoffs": {"max_handoffs": 1},
 }
 NAMES = {
     "agent_tool_called": "agent_tool_a_called",
+    "agent_tool_not_called": "agent_tool_a_not_called",
+    "agent_tool_errors": "agent_tool_errors_le_1",
+    "agent_budget": "agent_tokens_le_100",
     "agent_max_steps": "agent_steps_le_3",
     "agent_max_tool_calls": "agent_tool_calls_le_2",
     "agent_max_handoffs": "agent_handoffs_le_1",

@@ -8,7 +8,16 @@ import pytest
 
 from fakes.evidence import call, calls, of_steps
 from oloproof.evaluators import ConfigError
-from oloproof.evaluators.counting import Count, MaxHandoffs, MaxSteps, MaxToolCalls, ToolCalled
+from oloproof.evaluators.counting import (
+    CallBounds,
+    MaxHandoffs,
+    MaxSteps,
+    MaxToolCalls,
+    ToolCallCounts,
+    ToolCalled,
+    ToolNotCalled,
+)
+from oloproof.evaluators.counts import Count
 from oloproof.model.judgment import Judgment
 from oloproof.model.trajectory import Step
 from oloproof.model.values import TAG
@@ -101,3 +110,45 @@ def test_an_empty_trajectory_has_no_handoffs_and_is_not_unnamed():
 
 def test_unnamed_agents_are_missing():
     assert MaxHandoffs(max_handoffs=9).judge(of_steps([message(None)])) == Judgment("missing", "unnamed_agents")
+
+
+def test_a_call_that_must_not_be_is_evidence():
+    judgment = ToolNotCalled(tool_name="b").judge(of_steps(calls("a b a b")))
+    assert judgment == Judgment("fail", steps=(2, 4), expected={"max": 0}, found=2)
+    assert ToolNotCalled(tool_name="c").judge(of_steps(calls("a b"))).verdict == "pass"
+
+
+def test_only_calls_with_the_arguments_are_forbidden():
+    evaluator = ToolNotCalled(tool_name="a", arguments={"q": 1})
+    assert evaluator.judge(of_steps([call("a", {"q": 2})])).verdict == "pass"
+    assert evaluator.judge(of_steps([call("a", None)])).reason == "arguments_not_recorded"
+
+
+@pytest.mark.parametrize(
+    ("text", "truncated", "word", "steps"),
+    [
+        ("s l", False, "pass", ()),
+        ("s s l x", False, "pass", ()),
+        ("s s s l", False, "fail", (1, 2, 3)),
+        ("s", False, "fail", ()),
+        ("s l", True, "missing", ()),
+        ("s s s", True, "fail", (1, 2, 3)),
+    ],
+)
+def test_counts_of_several_tools(text: str, truncated: bool, word: str, steps: tuple[int, ...]):
+    evaluator = ToolCallCounts(bounds={"s": CallBounds(max=2), "l": CallBounds(min=1)})
+    judgment = evaluator.judge(of_steps(calls(text), truncated=truncated))
+    assert (judgment.verdict, judgment.steps) == (word, steps)
+    assert judgment.expected == {"s": {"max": 2}, "l": {"min": 1}}
+    assert judgment.found == {"s": text.split().count("s"), "l": text.split().count("l")}
+
+
+def test_minimums_alone_are_settled_by_a_prefix():
+    evaluator = ToolCallCounts(bounds={"a": CallBounds(min=1), "b": CallBounds(min=2)})
+    assert evaluator.judge(of_steps(calls("b a b"), truncated=True)).verdict == "pass"
+
+
+@pytest.mark.parametrize(("least", "most", "problem"), [(3, 2, "min 3 is more than max 2"), (0, None, "true of every")])
+def test_bounds_that_nothing_or_everything_keeps(least: int, most: int | None, problem: str):
+    with pytest.raises(ConfigError, match=f"bounds of 'a': .*{problem}"):
+        ToolCallCounts(bounds={"a": CallBounds(min=least, max=most)})

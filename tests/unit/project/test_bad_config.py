@@ -484,6 +484,30 @@ TABLE = [
         "",
     ),
     Bad(
+        "ev counts",
+        alter(tail="  - {type: agent_tool_call_counts, bounds: {t: {min: 3, max: 2}}}\n"),
+        ["7:44: bounds of 't': min 3 is more than max 2 [OLO113]"],
+        "",
+    ),
+    Bad(
+        "ev count key",
+        alter(tail="  - {type: agent_tool_call_counts, bounds: {t: {mx: 2}}}\n"),
+        ["7:49: unknown key 'mx' [OLO105]"],
+        "did you mean 'max'?",
+    ),
+    Bad(
+        "ev errors",
+        alter(tail="  - {type: agent_tool_errors, max_error_rate: 1}\n"),
+        ["7:47: max_error_rate must be at least 0 and less than 1, found 1 [OLO108]"],
+        "",
+    ),
+    Bad(
+        "ev budget",
+        alter(tail="  - {type: agent_budget, tool_name: t}\n"),
+        ["7:5: max_latency_ms: give at least one of max_latency_ms, max_tokens and max_cost_usd [OLO113]"],
+        "",
+    ),
+    Bad(
         "ev onerr",
         alter((", value: x", ", value: x, on_system_error: pass")),
         ["6:82: on_system_error must be fail or missing, found the string 'pass' [OLO108]"],
