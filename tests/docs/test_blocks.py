@@ -6,6 +6,7 @@ A comment on the line before a block directs what happens to it:
                                 exact intervals), or in an empty directory (``new``)
 ``<!-- file: app.py -->``       the block is written to that file, for the console blocks after it
 ``<!-- fragment: why -->``      the block is not looked at
+``<!-- needs: node -->``        nor this one, where there is no such program
 
 A console block holds commands (``$ command  # exit 1``; 0 where nothing is said) and, under each, lines that its output
 must hold. White space and table rules do not count, and ``…`` stands for anything.
@@ -29,7 +30,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"(?P<directives>(?:^<!-- .* -->\n)*)^```(?P<language>\w*)\n(?P<text>(?:.*\n)*?)^```$", re.M)
-DIRECTIVE = re.compile(r"<!-- (in|file|fragment): (.*) -->")
+DIRECTIVE = re.compile(r"<!-- (in|file|fragment|needs): (.*) -->")
 COMMAND = re.compile(r"\$ (?P<command>.*?)(?:  # exit (?P<status>\d+))?$")
 
 
@@ -100,10 +101,10 @@ def test_every_block_of_the_page_holds(path: Path, tmp_path: Path) -> None:
     for directives, language, text in blocks(path):
         if place := directives.get("in"):
             page.enter(place)
-        if "fragment" in directives:
-            continue
         if name := directives.get("file"):
             (page.directory / name).write_text(text, encoding="utf-8")
+        if "fragment" in directives or not shutil.which(directives.get("needs", "sh")):
+            continue
         match language:
             case "console":
                 page.run(text)
@@ -138,6 +139,7 @@ PLACE = re.compile(r"^\$ .* && cd \S+$", re.M)
         "howto/approve-a-review",
         "howto/github-actions",
         "howto/judge-recorded-traces",
+        "howto/judge-any-language",
         "howto/write-an-evaluator",
         "agents",
     ],

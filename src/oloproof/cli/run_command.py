@@ -26,7 +26,7 @@ from oloproof.cli.progress import watched
 from oloproof.cli.rehearsal import rehearse
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError, did_you_mean
 from oloproof.model.case import Case
-from oloproof.model.project import METADATA_PREFIX
+from oloproof.model.project import METADATA_PREFIX, CallableSystem
 from oloproof.model.selection import MetadataValue, Selection
 from oloproof.project import load, read_cases
 
@@ -70,6 +70,8 @@ def command(
     project = load(config)
     selection = Selection(case_ids=case_ids, slice=_parsed_slice(slice_text), limit=limit)
     request = pipeline.Request(selection=selection, concurrency=concurrency, gated=not no_gate, in_process=in_process)
+    if in_process and not isinstance(project.system.kind, CallableSystem):
+        raise UsageError(Problem("OLO623", "--in-process is for a callable, and this system is none"))
     cases = None if project.dataset is None else read_cases(project)
     if cases is not None:
         _refuse_unknown(case_ids, {case.id for case in cases})

@@ -38,6 +38,29 @@ class CallableSystem(Struct, frozen=True, kw_only=True):
     timeout_s: float = 60.0
 
 
+class CommandSystem(Struct, frozen=True, kw_only=True):
+    """A program in any language: a process for each case, in ``directory``. It reads the case and prints the answer."""
+
+    command: tuple[str, ...]
+    directory: str
+    concurrency: int = 1
+    timeout_s: float = 60.0
+
+
+class HttpSystem(Struct, frozen=True, kw_only=True):
+    """A server that answers each case to a POST. ``headers_env`` names, by header, the environment variable that holds
+    its value: a secret has no place in a file."""
+
+    url: str
+    headers_env: dict[str, str] = {}
+    concurrency: int = 1
+    timeout_s: float = 60.0
+
+
+LiveSystem = CallableSystem | CommandSystem | HttpSystem
+"""A system that is run."""
+
+
 class RecordedSystem(Struct, frozen=True, kw_only=True):
     """Trajectories recorded earlier; nothing is run. ``files`` is what the patterns matched, in sorted order."""
 
@@ -48,7 +71,7 @@ class RecordedSystem(Struct, frozen=True, kw_only=True):
 class SystemSpec(Struct, frozen=True, kw_only=True):
     """``system:``. ``name``, ``version`` and ``records`` are None where the decorator is to say them."""
 
-    kind: CallableSystem | RecordedSystem
+    kind: LiveSystem | RecordedSystem
     name: str | None = None
     version: str | None = None
     records: tuple[str, ...] | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from msgspec import UNSET, DecodeError, Raw, Struct, ValidationError, convert
 from msgspec.json import Decoder
@@ -11,6 +12,8 @@ from msgspec.json import Decoder
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.trajectory import Step, Trajectory
 from oloproof.model.values import snapshot
+
+T = TypeVar("T")
 
 
 class Recording(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -50,10 +53,7 @@ def read(line: bytes) -> Recording:
 
     What only lenient writers produce (NaN, half a surrogate pair) is tagged as unrepresentable, and the case kept.
     """
-    try:
-        return _read(line)
-    except DecodeError as error:
-        return _read_leniently(line, error)
+    return decoded(line, Recording, _read)
 
 
 def skim(line: bytes) -> Recording:
@@ -61,20 +61,22 @@ def skim(line: bytes) -> Recording:
 
     Results are most of a trace, and what judges calls, order and counts does not need them.
     """
+    return decoded(line, Recording, _skim)
+
+
+def decoded(line: bytes, kind: type[T], decode: Callable[[bytes], T]) -> T:
+    """What ``decode``, of which ``kind`` is the type, makes of JSON text; for text that only lenient writers produce,
+    ``kind`` with what JSON cannot carry tagged. Raises msgspec's DecodeError or ValidationError, or RecursionError."""
     try:
-        return _skim(line)
+        return decode(line)
+    except ValidationError:
+        raise
     except DecodeError as error:
-        return _read_leniently(line, error)
-
-
-def _read_leniently(line: bytes, error: DecodeError) -> Recording:
-    if isinstance(error, ValidationError):
-        raise error
-    try:
-        value = snapshot(json.loads(line))
-    except (ValueError, RecursionError):
-        raise error from None
-    return convert(value, Recording)
+        try:
+            value = snapshot(json.loads(line))
+        except (ValueError, RecursionError):
+            raise error from None
+        return convert(value, kind)
 
 
 def to_attempt(recording: Recording) -> Attempt:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import assert_never
 
 from oloproof import runner
 from oloproof.errors import Problem, UsageError
-from oloproof.model.project import CallableSystem, Project, RecordedSystem, trajectory_readers
+from oloproof.model.project import (
+    CallableSystem,
+    CommandSystem,
+    HttpSystem,
+    LiveSystem,
+    Project,
+    RecordedSystem,
+    trajectory_readers,
+)
 from oloproof.model.run import Run, SystemIdentity
 from oloproof.model.trajectory import RECORD
 from oloproof.pipeline.ports import Ports, Request, rfc3339
+from oloproof.record.steps import printable
 from oloproof.store import new_run_id
 
 
@@ -64,15 +74,24 @@ def agreed_identity(project: Project, declared: runner.Declared) -> SystemIdenti
         ][:1]
     if problems:
         raise UsageError(problems)
-    match spec.kind:
+    name = spec.name or declared.name or _name_of(spec.kind) or project.name
+    return SystemIdentity(name=name, version=spec.version or declared.version, source=_source(spec.kind))
+
+
+def _name_of(kind: LiveSystem | RecordedSystem) -> str | None:
+    """What the configuration calls the system where nobody has named it, None where it does not."""
+    return kind.target.split(":")[-1] if isinstance(kind, CallableSystem) else None
+
+
+def _source(kind: LiveSystem | RecordedSystem) -> str:
+    match kind:
         case CallableSystem(target=target):
-            source = f"callable {target}"
+            return f"callable {target}"
+        case CommandSystem(command=command):
+            return printable(f"command {shlex.join(command)}")
+        case HttpSystem(url=url):
+            return printable(f"http {url}")
         case RecordedSystem(patterns=patterns):
-            source = f"recorded {' '.join(patterns)}"
+            return printable(f"recorded {' '.join(patterns)}")
         case _ as never:
             assert_never(never)
-    return SystemIdentity(
-        name=spec.name or declared.name or source.split(":")[-1],
-        version=spec.version or declared.version,
-        source=source,
-    )

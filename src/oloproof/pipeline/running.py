@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from itertools import tee
-from typing import assert_never
 
 from msgspec.structs import replace
 
 from oloproof import runner
 from oloproof.errors import BrokenError
-from oloproof.model.project import CallableSystem, Project, RecordedSystem
+from oloproof.model.project import LiveSystem, Project, RecordedSystem
 from oloproof.model.run import Report, Run
 from oloproof.model.selection import Selection
 from oloproof.pipeline.comparing import compare
@@ -29,19 +28,15 @@ def run(project: Project, cases: Cases | None, request: Request, ports: Ports, w
     Errors: UsageError when the system is not what the project says; BrokenError when it fails to load.
     """
     match project.system.kind:
-        case CallableSystem() as system:
-            if cases is None:
-                raise ValueError("a callable is run on the cases of a dataset")
-            return _run(project, system, cases, request, ports, watch)
         case RecordedSystem() as system:
             return _judge(project, system, cases, request, ports, watch)
-        case _ as never:
-            assert_never(never)
+        case system:
+            if cases is None:
+                raise ValueError("a live system is run on the cases of a dataset")
+            return _run(project, system, cases, request, ports, watch)
 
 
-def _run(
-    project: Project, system: CallableSystem, cases: Cases, request: Request, ports: Ports, watch: Watch
-) -> Report:
+def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, ports: Ports, watch: Watch) -> Report:
     if request.concurrency is not None:
         kind = replace(system, concurrency=request.concurrency)
         project = replace(project, system=replace(project.system, kind=kind))

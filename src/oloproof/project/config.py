@@ -16,6 +16,9 @@ from oloproof.errors import Problem
 from oloproof.model.decision import Policy
 from oloproof.model.project import (
     CallableSystem,
+    CommandSystem,
+    HttpSystem,
+    LiveSystem,
     Project,
     RecordedSystem,
     SystemSpec,
@@ -29,7 +32,7 @@ from oloproof.project.measures import Measures, read_measures
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe
 from oloproof.project.policy import Measurable, policy_of, read_policy
 from oloproof.project.problems import Problems, read_bytes, refuse, shown
-from oloproof.project.spec import ConfigFile, IntervalSection, SystemSection
+from oloproof.project.spec import SYSTEM_KINDS, ConfigFile, IntervalSection, SystemSection
 from oloproof.project.yaml_nodes import parse_yaml
 
 DEFAULT_POLICY = "release.yaml"
@@ -100,26 +103,33 @@ def _system(
 ) -> SystemSpec | None:
     node = written.place("system")
     assert isinstance(node, Fields)
-    if (section.callable is None) == (section.recorded is None):
-        message = "system needs one of callable and recorded" + (", not both" if section.callable else "")
+    kinds = [name for name in SYSTEM_KINDS if getattr(section, name) is not None]
+    if len(kinds) != 1:
+        message = "system needs one of callable, command, http and recorded"
+        message += f", not {' and '.join(kinds)}" if kinds else ""
         hint = "callable: module:function runs your code; recorded: traces.jsonl judges what was recorded"
         problems.at(node, codes.CONFLICTING_KEYS, message, hint=hint)
         return None
-    kind: CallableSystem | RecordedSystem
+    kind = _kind(section, node, directory, recorded, problems)
+    return SystemSpec(kind=kind, name=section.name, version=section.version, records=section.records)
+
+
+def _kind(
+    section: SystemSection, node: Fields, directory: Path, recorded: Sequence[str], problems: Problems
+) -> LiveSystem | RecordedSystem:
     if recorded:
         _check_named(recorded, problems)
-        kind = RecordedSystem(patterns=tuple(recorded), files=tuple(recorded))
-    elif section.callable is not None:
-        kind = CallableSystem(
-            target=section.callable,
-            directory=str(directory.resolve()),
-            concurrency=section.concurrency,
-            timeout_s=section.timeout_s,
-        )
-    else:
-        patterns = (section.recorded,) if isinstance(section.recorded, str) else section.recorded or ()
-        kind = _recorded(patterns, directory, node.place("recorded"), problems)
-    return SystemSpec(kind=kind, name=section.name, version=section.version, records=section.records)
+        return RecordedSystem(patterns=tuple(recorded), files=tuple(recorded))
+    home, concurrency, timeout_s = str(directory.resolve()), section.concurrency, section.timeout_s
+    if section.callable is not None:
+        return CallableSystem(target=section.callable, directory=home, concurrency=concurrency, timeout_s=timeout_s)
+    if section.command is not None:
+        return CommandSystem(command=section.command, directory=home, concurrency=concurrency, timeout_s=timeout_s)
+    if section.http is not None:
+        http = section.http
+        return HttpSystem(url=http.url, headers_env=http.headers_env, concurrency=concurrency, timeout_s=timeout_s)
+    patterns = (section.recorded,) if isinstance(section.recorded, str) else section.recorded or ()
+    return _recorded(patterns, directory, node.place("recorded"), problems)
 
 
 def _recorded(patterns: tuple[str, ...], directory: Path, node: Node, problems: Problems) -> RecordedSystem:
@@ -149,13 +159,9 @@ def _check_dataset(
 ) -> None:
     entry, cases = written.entry("dataset"), written.entry("cases")
     if entry is None:
-        if section is not None and section.callable is not None:
-            problems.at(
-                written,
-                CONFIG.missing_key,
-                "the configuration needs the key 'dataset'",
-                hint="a callable is run on its cases",
-            )
+        if section is not None and section.recorded is None:
+            message, hint = "the configuration needs the key 'dataset'", "a system is run on its cases"
+            problems.at(written, CONFIG.missing_key, message, hint=hint)
     elif cases is not None:
         message = "cases is for recordings that are their own dataset, and there is a dataset"
         problems.at(cases, codes.CONFLICTING_KEYS, message, hint="remove one of the two")

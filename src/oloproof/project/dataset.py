@@ -17,7 +17,7 @@ from msgspec import UNSET, Struct
 from oloproof.errors import Problem, UsageError
 from oloproof.model.case import Case
 from oloproof.model.collector import collector_paused
-from oloproof.model.project import CallableSystem, Project
+from oloproof.model.project import Project, RecordedSystem
 from oloproof.model.values import BOM
 from oloproof.project import codes, shape
 from oloproof.project.codes import DATASET
@@ -94,7 +94,7 @@ def read_cases(project: Project) -> Cases:
     problems = Problems(str(path), codes=DATASET)
     digest = hashlib.sha256()
     review = Review(problems, project, whole=True)
-    streamed = path.suffix.lower() in STREAMED and isinstance(project.system.kind, CallableSystem)
+    streamed = path.suffix.lower() in STREAMED and not isinstance(project.system.kind, RecordedSystem)
     held: list[Case] | None = None if streamed else []
     lines: dict[str, int] = {}
     with collector_paused():

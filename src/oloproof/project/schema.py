@@ -14,6 +14,7 @@ from oloproof.metrics.slices import BOUNDED, PLAIN
 from oloproof.model.project import METADATA_PREFIX
 from oloproof.project.policy import RULE_KINDS
 from oloproof.project.spec import (
+    SYSTEM_KINDS,
     ConfigFile,
     PolicyFile,
     PolicySection,
@@ -51,7 +52,7 @@ def _choices(parts: dict[str, Schema]) -> None:
     config["metrics"] |= {"type": "array", "items": _ref("QuantileEntry")}
     config["slices"] |= {"type": "array", "items": {"anyOf": _slices()}}
     config["policy"] |= {"anyOf": [{"type": "string", "minLength": 1}, _ref("PolicySection")]}
-    parts["SystemSection"]["oneOf"] = [{"required": ["callable"]}, {"required": ["recorded"]}]
+    parts["SystemSection"]["oneOf"] = [{"required": [kind]} for kind in SYSTEM_KINDS]
     parts["IntervalThresholdEntry"]["anyOf"] = [{"required": ["min"]}, {"required": ["max"]}]
     for policy in ("PolicyFile", "PolicySection"):
         properties = parts[policy]["properties"]

@@ -21,10 +21,12 @@ Count = Annotated[int, Meta(ge=1)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 TARGET = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 PATH = r"^[^\x00]+$"
-FORMS = {TARGET: "module:function", PATH: "a path"}
+URL = r"^https?://[^\s/]\S*$"
+FORMS = {TARGET: "module:function", PATH: "a path", URL: "an http:// or https:// address"}
 """What an error message calls a pattern."""
 Target = Annotated[str, Meta(pattern=TARGET)]
 FilePath = Annotated[str, Meta(min_length=1, pattern=PATH)]
+Argument = Annotated[str, Meta(pattern=PATH)]
 BlockingState = Literal["FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW"]
 RuleId = Annotated[Name, Meta(description="The rule's name in reports and approvals.")]
 MinCases = Annotated[int, Meta(ge=1, description="Fewer cases than this are insufficient evidence.")]
@@ -36,14 +38,28 @@ _SHOWN = IntervalChoice()
 _DECIDING = Policy(rules=())
 
 
+class HttpSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A server that answers each case to a POST."""
+
+    url: Annotated[str, Meta(pattern=URL, description="Where each case is posted.")]
+    headers_env: Annotated[
+        dict[Name, Name], Meta(description="By header, the environment variable that holds its value.")
+    ] = {}
+
+
 class SystemSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The system under test: a callable that is run, or recordings of earlier runs. One of the two is given."""
+    """The system under test, in one of four kinds: callable, command, http, or recorded."""
 
     name: Annotated[Name | None, Meta(description="Its name in reports; may be left to the @system decorator.")] = None
     version: Annotated[Name | None, Meta(description="Its version; may be left to the @system decorator.")] = None
     callable: Annotated[
         Target | None, Meta(description="module:function, imported from the directory of this file.")
     ] = None
+    command: Annotated[
+        Annotated[tuple[Argument, ...], Meta(min_length=1)] | None,
+        Meta(description="A program and its arguments, run for each case in the directory of this file."),
+    ] = None
+    http: HttpSection | None = None
     recorded: Annotated[
         FilePath | Annotated[tuple[FilePath, ...], Meta(min_length=1)] | None,
         Meta(description="Files of recordings (JSONL): a path, a pattern such as traces/*.jsonl, or a list of them."),
@@ -74,6 +90,10 @@ class IntervalSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     method: Annotated[IntervalMethod, Meta(description="wilson, or exact (Clopper and Pearson).")] = _SHOWN.method
     level: Annotated[float, Meta(ge=0.5, lt=1, description="Two-sided confidence level.")] = _SHOWN.level
+
+
+SYSTEM_KINDS = ("callable", "command", "http", "recorded")
+"""The keys of ``system`` of which one says what it is."""
 
 
 class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

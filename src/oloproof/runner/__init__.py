@@ -7,8 +7,9 @@ by the functions that do.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from typing import assert_never
 
-from oloproof.model.project import CallableSystem, Project
+from oloproof.model.project import CallableSystem, CommandSystem, HttpSystem, Project, RecordedSystem
 from oloproof.runner.ports import LoadedSystem, UserJudge
 from oloproof.runner.protocol import Declared
 
@@ -21,23 +22,34 @@ def prepare() -> None:
 
 
 def load(project: Project, *, in_process: bool = False) -> AbstractContextManager[LoadedSystem]:
-    """The project's callable system, loaded for the length of a ``with`` block.
+    """The project's live system, ready for the length of a ``with`` block.
 
-    ``in_process`` runs it in this process, for debuggers.
+    ``in_process`` runs a callable in this process, for debuggers.
 
     Errors, on entering the block: UsageError when the name of the system is wrong, BrokenError when what it names
-    fails to load. ValueError when the project's system is no callable.
+    fails to load. ValueError when the project's system is not run.
     """
-    kind = project.system.kind
-    if not isinstance(kind, CallableSystem):
-        raise ValueError("a recorded system is not run")
-    if in_process:
-        from oloproof.runner.inprocess import local_system
+    match project.system.kind:
+        case CallableSystem() as kind if in_process:
+            from oloproof.runner.inprocess import local_system
 
-        return local_system(kind, project.config)
-    from oloproof.runner.system import WorkerSystem
+            return local_system(kind, project.config)
+        case CallableSystem() as kind:
+            from oloproof.runner.system import WorkerSystem
 
-    return WorkerSystem(kind, project.config).started()
+            return WorkerSystem(kind, project.config).started()
+        case CommandSystem() as kind:
+            from oloproof.runner.command import command_system
+
+            return command_system(kind, project.config)
+        case HttpSystem() as kind:
+            from oloproof.runner.http import http_system
+
+            return http_system(kind, project.config)
+        case RecordedSystem():
+            raise ValueError("a recorded system is not run")
+        case _ as never:
+            assert_never(never)
 
 
 def evaluation_worker(project: Project) -> AbstractContextManager[UserJudge]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import assert_never
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import Judgment, missing
-from oloproof.model.project import CallableSystem, Project, RecordedSystem
+from oloproof.model.project import Project, RecordedSystem
 from oloproof.runner.protocol import JudgeCase, Judged, LoadEvaluators, Ran
 from oloproof.runner.supervisor import AHEAD, Loss, Supervisor
 
@@ -33,12 +32,10 @@ class WorkerJudge:
     def __init__(self, project: Project) -> None:
         functions = project.user_evaluators
         match project.system.kind:
-            case CallableSystem(concurrency=concurrency, timeout_s=timeout_s):
-                ahead = 0
             case RecordedSystem():
                 concurrency, timeout_s, ahead = 1, RECORDED_TIMEOUT_S, AHEAD
-            case _ as never:
-                assert_never(never)
+            case live:
+                concurrency, timeout_s, ahead = live.concurrency, live.timeout_s, 0
         self._supervisor: Supervisor[Pair, Judgments] = Supervisor(
             LoadEvaluators(functions, os.fsencode(project.directory), timeout_s),
             _Verdicts(tuple(spec.criterion for spec in functions)),

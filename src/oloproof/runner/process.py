@@ -120,7 +120,7 @@ class WorkerProcess:
         self._selector = self._opened.enter_context(selectors.DefaultSelector())
         self._selector.register(self._link, selectors.EVENT_READ)
         self._selector.register(waker.reader, selectors.EVENT_READ)
-        self._ending = _end_of(self._process, self._opened)
+        self._ending = end_of(self._process, self._opened)
         if self._ending is not None:
             self._selector.register(self._ending, selectors.EVENT_READ)
 
@@ -236,14 +236,19 @@ class WorkerProcess:
             status = self._process.wait(timeout=GOODBYE_S)
         except subprocess.TimeoutExpired:
             return "closed its link to this process"
-        if status < 0:
-            with suppress(ValueError):
-                return f"was killed by {signal.Signals(-status).name}"
-            return f"was killed by signal {-status}"
-        return f"ended with exit status {status}"
+        return how_it_ended(status)
 
 
-def _end_of(process: subprocess.Popen[bytes], opened: ExitStack) -> int | None:
+def how_it_ended(status: int) -> str:
+    """What a process's exit status says, as the end of a sentence."""
+    if status < 0:
+        with suppress(ValueError):
+            return f"was killed by {signal.Signals(-status).name}"
+        return f"was killed by signal {-status}"
+    return f"ended with exit status {status}"
+
+
+def end_of(process: subprocess.Popen[bytes], opened: ExitStack) -> int | None:
     """A file that becomes readable when the process ends, None where there are no such files.
 
     The link's end alone would not do: a process that user code forked holds it open.

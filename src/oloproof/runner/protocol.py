@@ -181,13 +181,13 @@ def encoded(result: Result | Judgment, *, shared_by: int = 1) -> bytes | str:
 def heard(line: bytes) -> Word | Garbled:
     """The word that a line says."""
     try:
-        _refuse_deep(line)
+        refuse_deep(line)
         return decode_word(line)
     except Exception as exc:  # beside what is no JSON: RecursionError, MemoryError
         return Garbled(str(exc))
 
 
-def _refuse_deep(line: bytes) -> None:
+def refuse_deep(line: bytes) -> None:
     """Errors: RecursionError when what the line holds could be decoded here and not be encoded elsewhere."""
     if line.count(b"[") + line.count(b"{") > NESTING_LEFT:
         msgspec.json.decode(b"[" * NESTING_LEFT + line + b"]" * NESTING_LEFT)
@@ -270,7 +270,7 @@ def _lines_of(fd: int) -> Iterator[bytes]:
 def _entries(lines: Iterable[bytes]) -> Iterator[Began | Event]:
     for line in lines:
         try:
-            _refuse_deep(line)
+            refuse_deep(line)
             yield _decode_entry(line)
         except Exception:  # cut short by the worker's end, or written by user code
             return

@@ -284,7 +284,7 @@ TABLE = [
         "no dataset",
         alter(("dataset: d.jsonl\n", "")),
         ["1:1: the configuration needs the key 'dataset' [OLO106]"],
-        "a callable is run on its cases",
+        "a system is run on its cases",
     ),
     Bad(
         "cases",
@@ -301,13 +301,13 @@ TABLE = [
     Bad(
         "system none",
         alter(('{callable: "app:run"}', "{name: x}")),
-        ["4:9: system needs one of callable and recorded [OLO115]"],
+        ["4:9: system needs one of callable, command, http and recorded [OLO115]"],
         "callable: module:function runs your code; recorded: traces.jsonl judges what was recorded",
     ),
     Bad(
         "system both",
         alter(('{callable: "app:run"}', '{callable: "app:run", recorded: r.jsonl}')),
-        ["4:9: system needs one of callable and recorded, not both [OLO115]"],
+        ["4:9: system needs one of callable, command, http and recorded, not callable and recorded [OLO115]"],
         "callable: module:function runs your code; recorded: traces.jsonl judges what was recorded",
     ),
     Bad(
@@ -365,10 +365,10 @@ TABLE = [
         "",
     ),
     Bad(
-        "command",
-        alter(('callable: "app:run"', "command: [python, agent.py]")),
-        ["4:10: unknown key 'command' [OLO105]"],
-        "the keys are: name, version, callable, recorded, records, concurrency, timeout_s",
+        "server",
+        alter(('callable: "app:run"', "server: localhost")),
+        ["4:10: unknown key 'server' [OLO105]"],
+        "the keys are: name, version, callable, command, http, recorded, records, concurrency, timeout_s",
     ),
     Bad(
         "glob",

@@ -1,0 +1,71 @@
+"""Cases asked one by one from threads of this process, for systems that live outside of it: a command, a server.
+
+Threads are daemons: a server that never ends its answer holds up neither the run's end nor the interpreter's.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from queue import SimpleQueue
+from threading import Thread
+
+from oloproof.model.case import Attempt, Case
+from oloproof.runner.protocol import Declared, Ran, RunCase
+from oloproof.runner.system import attempt_of, not_run, order_of
+
+WINDOW = 256
+"""How many cases are read past the oldest that has no answer."""
+
+
+class Pool:
+    """A loaded system that asks at most ``concurrency`` cases at a time.
+
+    ``ask`` returns whatever becomes of a case, and never raises. Nothing is declared by a decorator, nothing printed
+    beside a case.
+    """
+
+    identity = Declared()
+    log = ""
+
+    def __init__(self, ask: Callable[[RunCase], Ran], *, concurrency: int) -> None:
+        self._ask = ask
+        self._concurrency = concurrency
+        self._orders: SimpleQueue[tuple[RunCase, Future[Ran | None]] | None] = SimpleQueue()
+        self._stopping = False
+
+    def run(self, cases: Iterable[Case]) -> Iterator[Attempt]:
+        """The attempts, in the order of the cases."""
+        asked: deque[tuple[Case, Future[Ran | None]]] = deque()
+        threads = 0
+        try:
+            for n, case in enumerate(cases):
+                answer: Future[Ran | None] = Future()
+                self._orders.put((order_of(n, case), answer))
+                asked.append((case, answer))
+                if threads < self._concurrency:
+                    threads += 1
+                    Thread(target=self._work, name="oloproof-case", daemon=True).start()
+                while asked and (len(asked) > WINDOW or asked[0][1].done()):
+                    yield _attempt(*asked.popleft())
+            while asked:
+                yield _attempt(*asked.popleft())
+        finally:
+            self._stopping = True
+            for _ in range(threads):
+                self._orders.put(None)
+
+    def stop(self) -> None:
+        """Ask nothing more."""
+        self._stopping = True
+
+    def _work(self) -> None:
+        while (item := self._orders.get()) is not None:
+            order, answer = item
+            answer.set_result(None if self._stopping else self._ask(order))
+
+
+def _attempt(case: Case, answer: Future[Ran | None]) -> Attempt:
+    ran = answer.result()
+    return not_run(case) if ran is None else attempt_of(case, ran)
