@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -66,55 +65,6 @@ def test_schema_is_a_json_schema_that_accepts_the_examples(tmp_path: Path, which
         jsonschema.validate(yaml.safe_load((EXAMPLES / example / f"{which}.yaml").read_text()), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"version": 1, "rulez": []}, schema)
-
-
-def messages(name: str, *tools: str) -> dict[str, Any]:
-    """An OpenAI-style run that calls each tool and answers."""
-    said: list[dict[str, Any]] = [{"role": "user", "content": "Refund order 7."}]
-    for number, tool in enumerate(tools):
-        function = {"name": tool, "arguments": '{"order": 7}'}
-        said.append(
-            {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [{"id": f"call_{number}", "type": "function", "function": function}],
-            }
-        )
-        said.append({"role": "tool", "tool_call_id": f"call_{number}", "content": "ok"})
-    said.append({"role": "assistant", "content": "Done."})
-    return {"id": name, "messages": said}
-
-
-def test_message_lists_are_imported_and_judged(tmp_path: Path) -> None:
-    evaluators = [{"type": "agent_tool_called", "criterion": "looks", "tool_name": "look"}]
-    directory = project(
-        tmp_path,
-        cases=None,
-        evaluators=evaluators,
-        rules=[NONE_WRONG | {"metric": "looks"}],
-        system={"recorded": "traces.jsonl"},
-    )
-    exported = [messages("a", "look", "refund"), messages("b", "refund")]
-    (directory / "export.json").write_text(json.dumps(exported))
-    done = oloproof(directory, "import", "openai", "export.json", "-o", "traces.jsonl")
-    assert done.code == 0
-    counts = "2 trajectories, 10 steps, 3 calls (0 unanswered), 3 results (0 errors), 0 truncated"
-    assert f"export.json: {counts}" in done.lines
-    assert "wrote traces.jsonl" in done.lines
-    done = oloproof(directory, "judge", "--json")
-    assert done.code == 3
-    assert done.verdict("looks") == (1, 1, 0, 0)
-    config = (directory / "oloproof.yaml").read_text()
-    (directory / "oloproof.yaml").write_text(f'{{"cases": 2, {config[1:]}')
-    assert oloproof(directory, "judge").code == 1
-
-
-def test_what_is_no_message_list_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
-    (tmp_path / "export.json").write_text('[{"role": "nobody"}, 3]')
-    done = oloproof(tmp_path, "import", "openai", "export.json", "-o", "traces.jsonl")
-    assert done.code == 2
-    assert "export.json" in done.err
-    assert not (tmp_path / "traces.jsonl").exists()
 
 
 def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:

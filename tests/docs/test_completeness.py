@@ -13,6 +13,7 @@ import pytest
 from oloproof.cli.app import app
 from oloproof.errors import ExitCode
 from oloproof.evaluators import EVALUATORS
+from oloproof.importers.registry import FORMATS
 from oloproof.model import decision, judgment, project
 from oloproof.project import json_schema
 
@@ -101,6 +102,11 @@ def test_every_key_of_the_files() -> None:
     assert missing(sorted(set(property_names(json_schema("release")))), page("reference/policy.md")) == []
     known = reference + page("reference/evaluators.md") + page("reference/policy.md")
     assert missing(sorted(set(property_names(json_schema("oloproof")))), known) == []
+
+
+def test_every_trace_format() -> None:
+    told = re.findall(r"^\| `([\w-]+)` \|", page("reference/formats.md"), re.M)
+    assert (sorted(set(told)), told) == (sorted(FORMATS), sorted(told))
 
 
 def test_every_document_format() -> None:

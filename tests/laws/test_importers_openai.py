@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from contextlib import suppress
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fakes.imports import imported
 from oloproof.errors import UsageError
-from oloproof.importers import openai
 from oloproof.importers.chat import Chat
-from oloproof.importers.recordings import decode, encode
 from oloproof.model.trajectory import contradiction
 
 
@@ -48,15 +46,15 @@ def conversations(draw: st.DrawFn) -> tuple[list[dict[str, Any]], int]:
 @given(conversations())
 def test_each_result_bears_the_name_of_its_call(conversation: tuple[list[dict[str, Any]], int]) -> None:
     messages, unanswered = conversation
-    losses: Counter[str] = Counter()
-    chat = Chat(messages, losses)
-    results = [step for step in chat.steps if step.kind == "tool_result"]
+    chat = Chat(messages)
+    steps = chat.builder.steps
+    results = [step for step in steps if step.kind == "tool_result"]
     assert all(step.tool_name == f"tool_{step.result}" for step in results)
-    calls = [step.arguments["n"] for step in chat.steps if step.kind == "tool_call"]
+    calls = [step.arguments["n"] for step in steps if step.kind == "tool_call"]
     assert calls == list(range(len(calls)))
     assert len(results) + unanswered == len(calls)
-    assert (len(chat.open), chat.ends_on_open_call) == (unanswered, unanswered > 0)
-    assert +losses == {}
+    assert (len(chat.builder.unanswered), chat.ends_on_open_call) == (unanswered, unanswered > 0)
+    assert +chat.losses == {}
     for truncated in (True, False):
         assert contradiction(chat.trajectory(truncated=truncated, errors_recorded=False)) is None
 
@@ -101,15 +99,13 @@ scraps = st.recursive(
 @given(scraps)
 def test_any_json_is_imported_or_refused(value: Any) -> None:
     with suppress(UsageError):
-        imported = openai.read(json.dumps(value).encode(), file="any.json")
-        again = [recording for _, recording in decode([encode(recording) for recording in imported.recordings])]
-        assert again == list(imported.recordings)
+        imported("openai", value)
 
 
 @settings(deadline=None, max_examples=100)
 @given(st.binary(max_size=60))
 def test_any_bytes_are_imported_or_refused(data: bytes) -> None:
     with suppress(UsageError):
-        openai.read(data)
+        imported("openai", data)
     with suppress(UsageError):
-        list(decode([data]))
+        imported("jsonl", data)

@@ -55,6 +55,13 @@ config_option = click.option(
     show_default=True,
     help="The project's configuration; .oloproof/ lies beside it.",
 )
+metadata_option = click.option(
+    "--metadata",
+    multiple=True,
+    metavar="KEY=PATH",
+    help="Keep what lies at this dotted path in a run as metadata; may be repeated.",
+)
+strict_option = click.option("--strict", is_flag=True, help="Refuse files of which something cannot be carried over.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 
 
@@ -194,9 +201,11 @@ def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
             with temporary.open("wb") as file:
                 file.writelines(chunks)
             temporary.replace(path)
-    except OSError as error:
+    except BaseException as error:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise BrokenError(
             f"cannot write {path}: {error.strerror}", code="OLO605", hint="name a file in a directory that exists"
         ) from error

@@ -3,62 +3,77 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 from msgspec.structs import asdict
 
-from oloproof.cli.common import OutputFile, json_option, print_json, write_chunks
-from oloproof.errors import Problem, UsageError
-from oloproof.importers import openai, recordings
-from oloproof.importers.imported import Import
+from oloproof.cli.common import OutputFile, json_option, metadata_option, print_json, strict_option, write_chunks
+from oloproof.importers.reading import FileCounts, Import
+from oloproof.importers.registry import AUTO, FORMATS, importer
 from oloproof.reports.document import import_document
+from oloproof.runner.files import files as opened
 
-FORMATS = {"openai": openai.read}
+
+class _Command(click.Command):
+    """Lists the formats in its help, which are loaded for that."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Formats"):
+            formatter.write_dl([(name, importer(name).about) for name in FORMATS])
 
 
-@click.command("import")
-@click.argument("format_name", metavar="FORMAT", type=click.Choice(list(FORMATS)))
+@click.command("import", cls=_Command)
+@click.argument("format_name", metavar="FORMAT", type=click.Choice([AUTO, *FORMATS]))
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=OutputFile(), required=True, help="The traces.jsonl to write.")
+@metadata_option
+@strict_option
 @json_option
-def command(format_name: str, files: tuple[Path, ...], output: Path, as_json: bool) -> None:
+def command(
+    format_name: str, files: tuple[Path, ...], output: Path, metadata: tuple[str, ...], strict: bool, as_json: bool
+) -> None:
     """Turn traces of another format into traces.jsonl, and say what could not be carried over.
 
-    FORMAT openai reads OpenAI-style message lists and tau-bench result files.
+    FORMAT is one of those below, or auto: each file is then read as what it looks like.
 
     \b
     Example:
-      oloproof import openai results.json -o traces.jsonl
+      oloproof import auto results.json -o traces.jsonl
     """
-    read = FORMATS[format_name]
-    imports = [(file, read(_bytes(file), file=str(file))) for file in files]
-    write_chunks(output, (recordings.encode(item) for _, found in imports for item in found.recordings))
+    found = Import(opened(map(str, files)), format_name, metadata=metadata)
+    write_chunks(output, _lines(found, strict=strict))
     if as_json:
-        rows = ((str(file), asdict(found.summary), found.losses) for file, found in imports)
+        rows = (
+            (file, counts.importer.name, asdict(counts.summary), counts.losses) for file, counts in found.files.items()
+        )
         print_json(import_document(str(output), rows))
     else:
-        for file, found in imports:
-            _print_summary(file, found)
+        for file, counts in found.files.items():
+            _print_summary(file, counts, sniffed=format_name == AUTO)
         print(f"wrote {output}", file=sys.stderr)
 
 
-def _bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise UsageError(Problem("OLO313", f"cannot be read: {error.strerror}", file=str(file))) from error
+def _lines(found: Import, *, strict: bool) -> Iterator[bytes]:
+    """The recordings; nothing is written when what was lost is refused."""
+    for imported in found.recordings():
+        yield imported.line
+    if strict:
+        found.refuse_losses()
 
 
-def _print_summary(file: Path, found: Import) -> None:
+def _print_summary(file: str, found: FileCounts, *, sniffed: bool) -> None:
     counts = found.summary
+    if sniffed:
+        print(f"{file}: taken for {found.importer.name} ({found.importer.about})")
     print(
         f"{file}: {_counted(counts.trajectories, 'trajectory', 'trajectories')}, {_counted(counts.steps, 'step')},"
         f" {_counted(counts.calls, 'call')} ({counts.unanswered} unanswered), {_counted(counts.results, 'result')}"
-        f" ({_counted(counts.errors, 'error')}), {counts.truncated} truncated"
+        f" ({_counted(counts.errors, 'error')}), {_counted(counts.agents, 'agent')}, {counts.truncated} truncated"
     )
-    for kind, count in found.losses.items():
-        print(f"  not carried over: {count} × {openai.LOSSES.get(kind, kind)}")
+    for _, count, meaning in found.told_losses():
+        print(f"  not carried over: {count} × {meaning}")
 
 
 def _counted(count: int, noun: str, plural: str = "") -> str:

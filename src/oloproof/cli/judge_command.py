@@ -9,17 +9,35 @@ import click
 
 from oloproof import pipeline
 from oloproof.cli.baselines import baseline_named
-from oloproof.cli.common import OutputFile, config_option, open_store, real_ports, report_options, show_report
+from oloproof.cli.common import (
+    OutputFile,
+    config_option,
+    metadata_option,
+    open_store,
+    real_ports,
+    report_options,
+    show_report,
+    strict_option,
+)
 from oloproof.cli.progress import watched
 from oloproof.cli.rehearsal import rehearse
 from oloproof.errors import Problem, UsageError
-from oloproof.model.project import RecordedSystem
+from oloproof.importers.registry import AUTO, FORMATS
+from oloproof.model.project import ImportSpec, RecordedSystem, TraceFormat
 from oloproof.project import load, read_cases
 
 
 @click.command("judge")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @config_option
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice([AUTO, *FORMATS]),
+    help="What FILES are, when they are no traces.jsonl; auto: each is read as what it looks like.",
+)
+@metadata_option
+@strict_option
 @click.option("--baseline", metavar="RUN_OR_FILE", help="Compare with it, for the rules that compare.")
 @click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
 @click.option("--run-id-file", type=OutputFile(), help="Write the run's id to this file when it starts.")
@@ -27,6 +45,9 @@ from oloproof.project import load, read_cases
 def command(
     files: tuple[Path, ...],
     config: Path,
+    format_name: TraceFormat | None,
+    metadata: tuple[str, ...],
+    strict: bool,
     baseline: str | None,
     no_gate: bool,
     run_id_file: Path | None,
@@ -37,13 +58,16 @@ def command(
 ) -> None:
     """Judge trajectories recorded earlier; nothing is run.
 
-    FILES are traces.jsonl files; without any, the project's `system: {recorded: …}` says which.
+    FILES are traces.jsonl files, or of another format (`oloproof import --help` lists them); without any, the
+    project's `system: {recorded: …}` says which.
 
     \b
     Example:
       oloproof judge traces.jsonl --config oloproof.yaml
+      oloproof judge results.json --format openai
     """
-    project = load(config, recorded=[str(file) for file in files])
+    imported = _import_spec(format_name, metadata, strict=strict)
+    project = load(config, recorded=[str(file) for file in files], imported=imported)
     if not isinstance(project.system.kind, RecordedSystem):
         hint = "name the files: oloproof judge traces.jsonl; or write `system: {recorded: traces.jsonl}`"
         raise UsageError(Problem("OLO616", "the system is run, not recorded", hint, file=project.config))
@@ -64,3 +88,11 @@ def command(
             all_slices=all_slices,
         )
     sys.exit(report.gate.exit_code)
+
+
+def _import_spec(format_name: TraceFormat | None, metadata: tuple[str, ...], *, strict: bool) -> ImportSpec | None:
+    if format_name is None:
+        if metadata or strict:
+            raise click.UsageError("--metadata and --strict go with --format")
+        return None
+    return ImportSpec(format=format_name, metadata=metadata, strict=strict)

@@ -155,21 +155,35 @@ class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
 
     Beside an error there is no output that could be trusted: what the system would have returned is not known. Where
     JSON could not carry the output, or what the path leads through, it was not recorded.
+
+    A ``field`` that begins with ``metadata.`` leads into the case's metadata instead, where imported traces have the
+    labels of their source (``metadata.reward``). It is judged whether the system crashed or not; where it is absent,
+    what the label would have been is not known.
     """
 
     reads = "output"
 
-    field: Annotated[Name | None, Meta(description="A dotted path into the output; default: all of it.")] = None
+    field: Annotated[
+        Name | None, Meta(description="A dotted path into the output, or metadata.<path>; default: all of it.")
+    ] = None
 
     def __post_init__(self) -> None:
         EvaluatorBase.__post_init__(self)
-        _ = self.path
+        if self.label_path and self.worker_function is not None:
+            raise ConfigError("field", "metadata is judged by exact_match, numeric, contains and regex on re2")
 
     @cached_property
     def path(self) -> tuple[str, ...]:
         return () if self.field is None else split_path("field", self.field)
 
+    @cached_property
+    def label_path(self) -> tuple[str, ...]:
+        """The path into the case's metadata, () where ``field`` leads into the output."""
+        return self.path[1:] if self.path[:1] == ("metadata",) else ()
+
     def judge_attempt(self, evidence: Evidence) -> Judgment:
+        if self.label_path:
+            return self._judge_label(evidence.case)
         if evidence.error is not None:
             return missing(evidence.error.kind)
         if evidence.output is UNSET or self._is_lost(evidence.output):
@@ -180,6 +194,12 @@ class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
         if found is UNSET:
             return Judgment("fail", "field_absent", detail=f"the output has no {self.field}")
         return self.judge_value(found, evidence.case)
+
+    def _judge_label(self, case: Case) -> Judgment:
+        label = lookup(case.metadata, self.label_path)
+        if label is UNSET or is_unrepresentable(label):
+            return missing("metadata_not_recorded")
+        return self.judge_value(label, case)
 
     def _is_lost(self, output: Json) -> bool:
         """JSON could not carry the output, or a part in which the path goes on."""

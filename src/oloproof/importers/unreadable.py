@@ -8,7 +8,7 @@ from typing import get_args
 from msgspec import DecodeError, Struct, ValidationError
 
 from oloproof.errors import Problem, did_you_mean
-from oloproof.importers.imported import not_json
+from oloproof.importers.documents import not_json
 from oloproof.model.case import AttemptError, ErrorKind
 from oloproof.model.recording import Recording
 from oloproof.model.trajectory import (

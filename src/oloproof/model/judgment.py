@@ -13,6 +13,7 @@ MissingReason = Literal[
     "arguments_not_recorded",
     "errors_not_recorded",
     "output_not_recorded",
+    "metadata_not_recorded",
     "metric_not_recorded",
     "no_trajectory",
     "unnamed_agents",

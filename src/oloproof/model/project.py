@@ -29,6 +29,10 @@ METADATA_PREFIX = "metadata."
 QuantitySource = Literal["agent_steps", "agent_tool_calls", "latency_ms", "tokens", "cost_usd"]
 
 
+TraceFormat = Literal["auto", "jsonl", "openai"]
+"""What foreign traces may be read as; ``auto``: each file as what it looks like."""
+
+
 class CallableSystem(Struct, frozen=True, kw_only=True):
     """A Python function, ``module:function``, imported by the worker with ``directory`` first on its path."""
 
@@ -61,11 +65,24 @@ LiveSystem = CallableSystem | CommandSystem | HttpSystem
 """A system that is run."""
 
 
+class ImportSpec(Struct, frozen=True, kw_only=True):
+    """How traces of another format are read: as ``format``, with further ``metadata`` (``key=path`` each); ``strict``
+    refuses what cannot be carried over whole."""
+
+    format: TraceFormat
+    metadata: tuple[str, ...] = ()
+    strict: bool = False
+
+
 class RecordedSystem(Struct, frozen=True, kw_only=True):
-    """Trajectories recorded earlier; nothing is run. ``files`` is what the patterns matched, in sorted order."""
+    """Trajectories recorded earlier; nothing is run. ``files`` is what the patterns matched, in sorted order.
+
+    ``imported`` None: they are recordings as ``traces.jsonl`` holds them.
+    """
 
     patterns: tuple[str, ...]
     files: tuple[str, ...]
+    imported: ImportSpec | None = None
 
 
 class SystemSpec(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from oloproof.errors import Problem
 from oloproof.model.decision import Policy
@@ -18,6 +19,7 @@ from oloproof.model.project import (
     CallableSystem,
     CommandSystem,
     HttpSystem,
+    ImportSpec,
     LiveSystem,
     Project,
     RecordedSystem,
@@ -47,12 +49,13 @@ class _Gate(Struct, frozen=True):
     said_none: bool = False
 
 
-def load(config: Path, *, recorded: Sequence[str] = ()) -> Project:
+def load(config: Path, *, recorded: Sequence[str] = (), imported: ImportSpec | None = None) -> Project:
     """The project that ``config`` describes, its policy included.
 
     ``recorded`` names files of recordings, relative to the current directory, that stand in for the configured
-    system. Raises a UsageError with every problem of both files. The dataset's rows are :func:`read_cases`'s business;
-    that the file is there is checked here.
+    system, and ``imported`` says how they are read where not as the configuration has it. Raises a UsageError with
+    every problem of both files. The dataset's rows are :func:`read_cases`'s business; that the file is there is
+    checked here.
     """
     problems = Problems(str(config))
     data = read_bytes(
@@ -67,6 +70,8 @@ def load(config: Path, *, recorded: Sequence[str] = ()) -> Project:
     measures = read_measures(written, problems)
     section: SystemSection | None = values.get("system")
     system = None if section is None else _system(section, written, config.parent, recorded, problems)
+    if imported is not None and system is not None and isinstance(system.kind, RecordedSystem):
+        system = replace(system, kind=replace(system.kind, imported=imported))
     _check_dataset(values.get("dataset"), written, section, config.parent, problems)
     _check_records(section, written, measures, problems)
     policy_problems = Problems(str(config.parent / DEFAULT_POLICY))
@@ -110,6 +115,9 @@ def _system(
         hint = "callable: module:function runs your code; recorded: traces.jsonl judges what was recorded"
         problems.at(node, codes.CONFLICTING_KEYS, message, hint=hint)
         return None
+    if section.format is not None and section.recorded is None:
+        message = "format says what recorded files are, and the system is run"
+        problems.at(node.place("format"), codes.CONFLICTING_KEYS, message, hint="remove it")
     kind = _kind(section, node, directory, recorded, problems)
     return SystemSpec(kind=kind, name=section.name, version=section.version, records=section.records)
 
@@ -117,9 +125,10 @@ def _system(
 def _kind(
     section: SystemSection, node: Fields, directory: Path, recorded: Sequence[str], problems: Problems
 ) -> LiveSystem | RecordedSystem:
+    imported = None if section.format is None else ImportSpec(format=section.format)
     if recorded:
         _check_named(recorded, problems)
-        return RecordedSystem(patterns=tuple(recorded), files=tuple(recorded))
+        return RecordedSystem(patterns=tuple(recorded), files=tuple(recorded), imported=imported)
     home, concurrency, timeout_s = str(directory.resolve()), section.concurrency, section.timeout_s
     if section.callable is not None:
         return CallableSystem(target=section.callable, directory=home, concurrency=concurrency, timeout_s=timeout_s)
@@ -129,7 +138,7 @@ def _kind(
         http = section.http
         return HttpSystem(url=http.url, headers_env=http.headers_env, concurrency=concurrency, timeout_s=timeout_s)
     patterns = (section.recorded,) if isinstance(section.recorded, str) else section.recorded or ()
-    return _recorded(patterns, directory, node.place("recorded"), problems)
+    return replace(_recorded(patterns, directory, node.place("recorded"), problems), imported=imported)
 
 
 def _recorded(patterns: tuple[str, ...], directory: Path, node: Node, problems: Problems) -> RecordedSystem:
@@ -240,7 +249,7 @@ def _digest(values: Mapping[str, Any], section: SystemSection, measures: Measure
         "project": values["project"],
         "dataset": values.get("dataset"),
         "cases": values.get("cases"),
-        "system": msgspec.structs.replace(section, concurrency=1),
+        "system": replace(section, concurrency=1),
         "evaluators": [measures.evaluators, measures.users],
         "metrics": measures.metrics,
         "slices": measures.slices,

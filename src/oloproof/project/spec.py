@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from oloproof.model.decision import IntervalMethod, Policy
-from oloproof.model.project import QuantitySource
+from oloproof.model.project import QuantitySource, TraceFormat
 from oloproof.model.run import IntervalChoice
 from oloproof.model.tally import MIN_SLICE_SUPPORT
 
@@ -63,6 +63,10 @@ class SystemSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     recorded: Annotated[
         FilePath | Annotated[tuple[FilePath, ...], Meta(min_length=1)] | None,
         Meta(description="Files of recordings (JSONL): a path, a pattern such as traces/*.jsonl, or a list of them."),
+    ] = None
+    format: Annotated[
+        TraceFormat | None,
+        Meta(description="What the recorded files are, when they are not traces.jsonl; auto finds out."),
     ] = None
     records: Annotated[
         tuple[Literal["agent_trajectory/v1"], ...] | None,

@@ -103,9 +103,10 @@ def check_document(
     }
 
 
-def import_document(output: str, files: Iterable[tuple[str, Mapping[str, int], Mapping[str, int]]]) -> Document:
-    """``oloproof.import/v1``: where the recordings were written, and of each file its counts and its losses by kind."""
-    rows = [{"file": file, **counts, "losses": dict(losses)} for file, counts, losses in files]
+def import_document(output: str, files: Iterable[tuple[str, str, Mapping[str, int], Mapping[str, int]]]) -> Document:
+    """``oloproof.import/v1``: where the recordings were written, and of each file its format, its counts and its losses
+    by kind."""
+    rows = [{"file": file, "format": name, **counts, "losses": dict(losses)} for file, name, counts, losses in files]
     return {"format": IMPORT_FORMAT, "output": output, "files": rows}
 
 

@@ -10,18 +10,21 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers import recordings
 from oloproof.model.case import Attempt, AttemptError, Case
-from oloproof.model.project import Project, RecordedSystem
+from oloproof.model.project import ImportSpec, Project, RecordedSystem
 from oloproof.model.recording import Recording, brings_a_case, read, skim, to_attempt, to_case
 from oloproof.project import check_cases
 from oloproof.record.steps import printable
 from oloproof.store import SourceRef, file_digest
+
+if TYPE_CHECKING:
+    from oloproof.importers.reading import Import
 
 
 class Attempted(NamedTuple):
@@ -37,11 +40,14 @@ class Recordings:
 
     def __init__(self, project: Project, system: RecordedSystem, cases: Sequence[Case] | None) -> None:
         """``cases`` None: the recordings are their own dataset. Raises UsageError for a file that cannot be read."""
-        self.source = printable(f"recorded {' '.join(system.patterns)}")
+        self._import = None if system.imported is None else _import(system.files, system.imported)
+        formats = "" if self._import is None else f" ({', '.join(self._import.formats)})"
+        self.source = printable(f"recorded {' '.join(system.patterns)}{formats}")
         self.interrupted = False
         """:meth:`stop` left some recordings unread."""
         self._project = project
         self._reader = read if project.user_evaluators else skim
+        self._strict = system.imported is not None and system.imported.strict
         self._own_dataset = cases is None
         self._cases = {case.id: case for case in cases or ()}
         self._files = [(file, _reference(file, project.directory), _digest(file)) for file in system.files]
@@ -51,10 +57,14 @@ class Recordings:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is odd with the recordings that were read so far."""
-        if not self._ignored:
-            return ()
-        noun, verb = ("recording", "brings") if self._ignored == 1 else ("recordings", "bring")
-        return (f"{self._ignored:,} {noun} {verb} input, expected or metadata, which are ignored beside a dataset",)
+        losses = [] if self._import is None else list(self._import.losses)
+        told = [f"{file}: not carried over: {count} × {meaning}" for file, _, count, meaning in losses]
+        if self._ignored:
+            noun, verb = ("recording", "brings") if self._ignored == 1 else ("recordings", "bring")
+            told.append(
+                f"{self._ignored:,} {noun} {verb} input, expected or metadata, which are ignored beside a dataset"
+            )
+        return tuple(told)
 
     @property
     def digest(self) -> str:
@@ -94,7 +104,19 @@ class Recordings:
             if case.id not in recorded:
                 yield Attempted(case, Attempt(case_id=case.id, error=not_run))
 
-    def _read(self) -> Iterator[tuple[tuple[str, int], Recording, SourceRef]]:
+    def _read(self) -> Iterator[tuple[tuple[str, int], Recording, SourceRef | None]]:
+        return self._read_own() if self._import is None else self._read_foreign(self._import)
+
+    def _read_foreign(self, found: Import) -> Iterator[tuple[tuple[str, int], Recording, None]]:
+        for item in found.recordings():
+            if self._stopped:
+                self.interrupted = True
+                return
+            yield (item.file, item.number), item.recording, None
+        if self._strict:
+            found.refuse_losses()
+
+    def _read_own(self) -> Iterator[tuple[tuple[str, int], Recording, SourceRef]]:
         for file, reference, digest in self._files:
             with open(file, "rb") as lines:
                 for line, recording in recordings.decode(lines, reader=self._reader, file=file):
@@ -126,6 +148,13 @@ class Recordings:
             for evaluator in self._project.evaluators
             if (wrong := evaluator.case_problem(case)) is not None
         ]
+
+
+def _import(files: Sequence[str], spec: ImportSpec) -> Import:
+    from oloproof.importers.reading import Import  # most recordings need no importer
+    from oloproof.runner.files import files as opened
+
+    return Import(opened(files), spec.format, metadata=spec.metadata)
 
 
 def _digest(file: str) -> str:

@@ -292,3 +292,36 @@ class TestUserEvaluator:
     def test_a_run_that_broke_off_is_missing_whatever_it_says_of_the_beginning(self, error: Any):
         evidence = of_output(error=error, verdicts={"polite": Judgment("pass")})
         assert UserEvaluator(target="checks:polite").judge(evidence) == Judgment("missing", error)
+
+
+LABEL = EVALUATORS["exact_match"](criterion="label", field="metadata.reward", value=1)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "judgment"),
+    [
+        ({"reward": 1.0}, Judgment("pass", expected=1, found=1.0)),
+        ({"reward": 0}, Judgment("fail", expected=1, found=0)),
+        ({"reward": None}, Judgment("fail", expected=1, found=None)),
+        ({}, Judgment("missing", "metadata_not_recorded")),
+        ({"reward": {TAG: "float nan"}}, Judgment("missing", "metadata_not_recorded")),
+    ],
+)
+@pytest.mark.parametrize("error", [None, "system_error"])
+def test_a_label_is_judged_whatever_the_output_and_the_end(metadata: Any, judgment: Judgment, error: Any) -> None:
+    output = {"metadata": {"reward": 1}}
+    assert LABEL.judge(of_output(output, error=error, **metadata)) == judgment
+    assert LABEL.judge(of_output(**metadata)) == judgment
+
+
+def test_the_whole_metadata_of_an_output_is_no_label() -> None:
+    evaluator = EVALUATORS["exact_match"](criterion="whole", field="metadata", value=1)
+    assert evaluator.judge(of_output({"metadata": 1})).verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [("json_schema", {"schema": {}}), ("regex", {"pattern": "(?=a)", "engine": "python"})]
+)
+def test_what_is_judged_apart_judges_no_label(kind: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="field: metadata is judged by"):
+        EVALUATORS[kind](field="metadata.reward", **options)

@@ -26,10 +26,9 @@ def result(content: Any, call_id: str | None = "1", **more: Any) -> dict[str, An
 
 
 def read(*messages: Any, error_prefix: str | None = None) -> tuple[Chat, Counter[str]]:
-    losses: Counter[str] = Counter()
-    chat = Chat(messages, losses, error_prefix=error_prefix)
+    chat = Chat(messages, error_prefix=error_prefix)
     assert contradiction(chat.trajectory(truncated=True, errors_recorded=False)) is None
-    return chat, +losses
+    return chat, +chat.losses
 
 
 def shape(steps: list[Step]) -> list[tuple[str, str | None, Any]]:
@@ -38,7 +37,7 @@ def shape(steps: list[Step]) -> list[tuple[str, str | None, Any]]:
 
 def arguments(raw: Any) -> tuple[Any, Counter[str]]:
     chat, losses = read(asks(call("t", arguments=raw)))
-    return chat.steps[0].arguments, losses
+    return chat.builder.steps[0].arguments, losses
 
 
 def test_a_conversation_in_steps() -> None:
@@ -49,14 +48,14 @@ def test_a_conversation_in_steps() -> None:
         result("found"),
         {"role": "assistant", "content": "done"},
     )
-    assert chat.steps == [
+    assert chat.builder.steps == [
         Step(index=1, kind="message", arguments={"role": "user", "content": "hello"}),
         Step(index=2, kind="message", arguments={"role": "assistant", "content": "let me see"}),
         Step(index=3, kind="tool_call", tool_name="lookup", call_id="1", arguments={"id": 1}),
         Step(index=4, kind="tool_result", tool_name="lookup", call_id="1", result="found"),
         Step(index=5, kind="final", arguments={"role": "assistant", "content": "done"}),
     ]
-    assert chat.answer == "done"
+    assert chat.builder.answer == "done"
     assert [message["role"] for message in chat.opening] == ["system", "user"]
     assert chat.system_messages == 1
     assert losses == {}
@@ -64,14 +63,14 @@ def test_a_conversation_in_steps() -> None:
 
 def test_no_message_at_all() -> None:
     chat, losses = read()
-    assert (chat.steps, chat.answer, chat.ends_on_open_call, losses) == ([], None, False, {})
+    assert (chat.builder.steps, chat.builder.answer, chat.ends_on_open_call, losses) == ([], None, False, {})
 
 
 def test_a_call_id_used_again_names_the_latest_call() -> None:
     chat, losses = read(
         asks(call("a", "x")), result("from a", "x"), asks(call("b", "x")), result("from b", "x"), asks(call("c", "x"))
     )
-    assert shape(chat.steps) == [
+    assert shape(chat.builder.steps) == [
         ("tool_call", "a", None),
         ("tool_result", "a", "from a"),
         ("tool_call", "b", None),
@@ -79,55 +78,55 @@ def test_a_call_id_used_again_names_the_latest_call() -> None:
         ("tool_call", "c", None),
     ]
     assert losses == {}
-    assert [open_call.name for open_call in chat.open] == ["c"]
+    assert [open_call.name for open_call in chat.builder.unanswered] == ["c"]
 
 
 def test_an_earlier_unanswered_call_of_the_same_id_stays_unanswered() -> None:
     chat, _ = read(asks(call("a", "x")), USER, asks(call("b", "x")), result("from b", "x"))
-    assert chat.steps[-1].tool_name == "b"
-    assert [open_call.name for open_call in chat.open] == ["a"]
+    assert chat.builder.steps[-1].tool_name == "b"
+    assert [open_call.name for open_call in chat.builder.unanswered] == ["a"]
     assert not chat.ends_on_open_call
 
 
 def test_parallel_calls_share_a_turn_and_are_answered_in_any_order() -> None:
     chat, _ = read(asks(call("a", "1"), call("b", "2")), result("B", "2"), result("A", "1"), asks(call("c", "3")))
-    assert [step.turn for step in chat.steps] == [1, 1, None, None, None]
-    assert shape(chat.steps)[2:4] == [("tool_result", "b", "B"), ("tool_result", "a", "A")]
+    assert [step.turn for step in chat.builder.steps] == [1, 1, None, None, None]
+    assert shape(chat.builder.steps)[2:4] == [("tool_result", "b", "B"), ("tool_result", "a", "A")]
 
 
 def test_one_id_for_parallel_calls_is_answered_in_order() -> None:
     chat, _ = read(asks(call("a", "x"), call("b", "x")), result("A", "x"), result("B", "x"))
-    assert shape(chat.steps)[2:] == [("tool_result", "a", "A"), ("tool_result", "b", "B")]
+    assert shape(chat.builder.steps)[2:] == [("tool_result", "a", "A"), ("tool_result", "b", "B")]
 
 
 @pytest.mark.parametrize("absent", ["", None])
 def test_without_ids_order_pairs(absent: str | None) -> None:
     chat, losses = read(asks(call("a", absent), call("b", absent)), result("A", absent), result("B", absent))
-    assert shape(chat.steps)[2:] == [("tool_result", "a", "A"), ("tool_result", "b", "B")]
+    assert shape(chat.builder.steps)[2:] == [("tool_result", "a", "A"), ("tool_result", "b", "B")]
     assert losses == {}
 
 
 def test_without_ids_the_tools_name_comes_before_order() -> None:
     chat, _ = read(asks(call("a", ""), call("b", "")), result("B", "", name="b"), result("A", "", name="a"))
-    assert shape(chat.steps)[2:] == [("tool_result", "b", "B"), ("tool_result", "a", "A")]
+    assert shape(chat.builder.steps)[2:] == [("tool_result", "b", "B"), ("tool_result", "a", "A")]
 
 
 def test_a_result_without_an_id_answers_calls_that_have_one() -> None:
     chat, losses = read(asks(call("a", "1")), result("A", None))
-    assert chat.steps[-1] == Step(index=2, kind="tool_result", tool_name="a", call_id="1", result="A")
+    assert chat.builder.steps[-1] == Step(index=2, kind="tool_result", tool_name="a", call_id="1", result="A")
     assert losses == {}
 
 
 def test_a_result_of_another_id_answers_no_call_that_has_one() -> None:
     chat, losses = read(asks(call("a", "1")), result("B", "2"))
-    assert chat.steps[-1] == Step(index=2, kind="observation", call_id="2", result="B")
+    assert chat.builder.steps[-1] == Step(index=2, kind="observation", call_id="2", result="B")
     assert losses == {"results_without_call": 1}
     assert chat.ends_on_open_call
 
 
 def test_a_named_result_without_a_call_keeps_its_name() -> None:
     chat, losses = read(USER, result("R", "9", name="lookup"))
-    assert shape(chat.steps)[1:] == [("tool_result", "lookup", "R")]
+    assert shape(chat.builder.steps)[1:] == [("tool_result", "lookup", "R")]
     assert losses == {"results_without_call": 1}
 
 
@@ -135,9 +134,9 @@ def test_one_message_may_answer_several_calls() -> None:
     chat, losses = read(
         asks(call("a", "1"), call("b", "2")), {"role": "tool", "tool_call_ids": ["1", "2"], "content": "both"}
     )
-    assert shape(chat.steps)[2:] == [("tool_result", "a", "both"), ("tool_result", "b", "both")]
+    assert shape(chat.builder.steps)[2:] == [("tool_result", "a", "both"), ("tool_result", "b", "both")]
     assert losses == {"shared_results": 1}
-    assert chat.open == []
+    assert chat.builder.unanswered == []
 
 
 @pytest.mark.parametrize("raw", ['{"a": 1}', {"a": 1}])
@@ -157,12 +156,12 @@ def test_arguments_of_another_type_are_kept_as_text() -> None:
 def test_arguments_that_are_absent_were_not_recorded() -> None:
     assert arguments(None) == (None, {})
     chat, _ = read({"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "t"}}]})
-    assert chat.steps[0].arguments is None
+    assert chat.builder.steps[0].arguments is None
 
 
 def test_custom_calls_take_free_text() -> None:
     chat, losses = read(asks({"id": "1", "type": "custom", "custom": {"name": "shell", "input": "ls -l"}}))
-    assert chat.steps == [Step(index=1, kind="tool_call", tool_name="shell", call_id="1", arguments="ls -l")]
+    assert chat.builder.steps == [Step(index=1, kind="tool_call", tool_name="shell", call_id="1", arguments="ls -l")]
     assert losses == {}
 
 
@@ -171,7 +170,7 @@ def test_deprecated_function_calls() -> None:
         {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"a": 1}'}},
         {"role": "function", "name": "f", "content": "ok"},
     )
-    assert chat.steps == [
+    assert chat.builder.steps == [
         Step(index=1, kind="tool_call", tool_name="f", arguments={"a": 1}),
         Step(index=2, kind="tool_result", tool_name="f", result="ok"),
     ]
@@ -184,7 +183,7 @@ def test_fragments_of_a_stream_are_joined_by_index() -> None:
 
     first = [{"index": index, **call(name, name, "")} for index, name in enumerate("ab")]
     chat, losses = read(asks(*first, more(0, '{"x"'), more(1, '{"y": 2}'), more(0, ": 1}")))
-    assert [(step.tool_name, step.arguments) for step in chat.steps] == [("a", {"x": 1}), ("b", {"y": 2})]
+    assert [(step.tool_name, step.arguments) for step in chat.builder.steps] == [("a", {"x": 1}), ("b", {"y": 2})]
     assert losses == {}
 
 
@@ -198,8 +197,10 @@ def test_an_unanswered_last_call_ends_the_record_early() -> None:
 
 def test_errors_are_unknown_unless_the_source_marks_them() -> None:
     messages = (asks(call("a")), result("Error: no"), asks(call("b")), result("fine"))
-    assert [step.error for step in read(*messages)[0].steps if step.kind == "tool_result"] == [UNSET, UNSET]
-    failed, fine = [step for step in read(*messages, error_prefix="Error")[0].steps if step.kind == "tool_result"]
+    assert [step.error for step in read(*messages)[0].builder.steps if step.kind == "tool_result"] == [UNSET, UNSET]
+    failed, fine = [
+        step for step in read(*messages, error_prefix="Error")[0].builder.steps if step.kind == "tool_result"
+    ]
     assert (failed.error, failed.result) == ("Error: no", UNSET)
     assert (fine.error, fine.result) == (None, "fine")
 
@@ -208,9 +209,9 @@ def test_text_parts_are_joined_and_other_content_is_kept() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     image = [{"type": "image_url", "image_url": {"url": "x"}}]
     chat, _ = read({"role": "user", "content": image}, asks(call("t")), result(parts))
-    assert chat.steps[0].arguments["content"] == image
-    assert chat.steps[-1].result == "ab"
-    assert chat.answer is None
+    assert chat.builder.steps[0].arguments["content"] == image
+    assert chat.builder.steps[-1].result == "ab"
+    assert chat.builder.answer is None
 
 
 def test_what_has_no_place_is_counted() -> None:
@@ -220,18 +221,18 @@ def test_what_has_no_place_is_counted() -> None:
 
 def test_a_refusal_and_a_name_are_part_of_what_was_said() -> None:
     chat, _ = read({"role": "assistant", "name": "bob", "content": None, "refusal": "I will not"})
-    assert chat.steps[0].arguments == {
+    assert chat.builder.steps[0].arguments == {
         "role": "assistant",
         "content": None,
         "name": "bob",
         "refusal": "I will not",
     }
-    assert chat.answer is None
+    assert chat.builder.answer is None
 
 
 def test_a_system_message_in_mid_conversation_is_a_step() -> None:
     chat, _ = read(USER, {"role": "assistant", "content": "a"}, {"role": "system", "content": "hurry"})
-    assert [step.arguments["role"] for step in chat.steps] == ["user", "assistant", "system"]
+    assert [step.arguments["role"] for step in chat.builder.steps] == ["user", "assistant", "system"]
 
 
 @pytest.mark.parametrize(
@@ -253,5 +254,5 @@ def test_a_system_message_in_mid_conversation_is_a_step() -> None:
 )
 def test_a_message_that_is_none_is_refused_by_number(message: Any, what: str) -> None:
     with pytest.raises(MessageError) as caught:
-        Chat([USER, message], Counter())
+        Chat([USER, message])
     assert (str(caught.value), caught.value.message) == (what, 2)

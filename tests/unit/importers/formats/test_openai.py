@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from fakes.imports import Found, as_lines, claims, imported, refusal
 from oloproof.errors import Problem, UsageError
-from oloproof.importers.openai import LOSSES, Import, Summary, read
+from oloproof.importers.format import Confidence
+from oloproof.importers.reading import Summary
 from oloproof.model.reading import Reading
-from oloproof.model.recording import Recording
 
-SAMPLE = Path(__file__).parents[3].parent / "shared/data/tau-bench/gpt-4o-airline-tasks-0-9.json"
+SAMPLE = Path(__file__).parents[4].parent / "shared/data/tau-bench/gpt-4o-airline-tasks-0-9.json"
 
 USER = {"role": "user", "content": "hello"}
 CALL = {
@@ -27,51 +28,36 @@ DONE = {"role": "assistant", "content": "here it is"}
 RUN = [USER, CALL, RESULT, DONE]
 
 
-def read_value(value: Any, file: str | None = "logs/chat.json") -> Import:
-    return read(json.dumps(value).encode(), file=file)
+def read_value(value: Any, file: str = "logs/chat.json") -> Found:
+    return imported("openai", value, file=file)
 
 
-def read_lines(*values: Any) -> Import:
-    return read("\n".join(json.dumps(value) for value in values).encode(), file="chats.jsonl")
+def read_lines(*values: Any) -> Found:
+    return imported("openai", as_lines(*values), file="chats.jsonl")
 
 
 def problems(data: bytes) -> list[tuple[int, int, str, str]]:
-    with pytest.raises(UsageError) as caught:
-        read(data, file="f.json")
-    assert {problem.file for problem in caught.value.problems} == {"f.json"}
-    return [(problem.line, problem.column, problem.code, problem.message) for problem in caught.value.problems]
-
-
-def only(imported: Import) -> Recording:
-    (recording,) = imported.recordings
-    return recording
-
-
-def names(imported: Import) -> list[tuple[str, int]]:
-    return [(recording.case, recording.trial) for recording in imported.recordings]
+    return refusal("openai", data)
 
 
 # --- plain lists -----------------------------------------------------------------------------------------------------
 
 
 def test_a_message_list_is_a_run_named_after_its_file() -> None:
-    imported = read_value(RUN)
-    recording = only(imported)
+    found = read_value(RUN)
+    recording = found.only
     assert (recording.case, recording.trial, recording.output) == ("chat", 1, {"answer": "here it is"})
     assert recording.input == {"messages": [USER]}
     assert recording.trajectory is not None
     assert not recording.trajectory.truncated
     assert not recording.trajectory.errors_recorded
-    assert imported.summary == Summary(trajectories=1, steps=4, calls=1, results=1)
-    assert imported.losses == {}
+    assert found.summary == Summary(trajectories=1, steps=4, calls=1, results=1)
+    assert found.losses == {}
 
 
 def test_an_object_brings_its_own_facts() -> None:
-    recording = only(
-        read_value(
-            {"id": 7, "trial": 3, "messages": RUN, "input": 1, "expected": {"answer": "x"}, "metadata": {"m": 1}}
-        )
-    )
+    said = {"id": 7, "trial": 3, "messages": RUN, "input": 1, "expected": {"answer": "x"}, "metadata": {"m": 1}}
+    recording = read_value(said).only
     assert (recording.case, recording.trial, recording.input) == ("7", 3, 1)
     assert (recording.expected, recording.metadata) == ({"answer": "x"}, {"m": 1})
 
@@ -82,31 +68,31 @@ def test_an_object_brings_its_own_facts() -> None:
     ids=["objects", "lists", "both"],
 )
 def test_a_list_of_runs(value: Any) -> None:
-    assert names(read_value(value)) == [("chat_1", 1), ("chat_2", 1)]
-    assert names(read_lines(*value)) == [("chats_1", 1), ("chats_2", 1)]
+    assert read_value(value).names == [("chat_1", 1), ("chat_2", 1)]
+    assert read_lines(*value).names == [("chats_1", 1), ("chats_2", 1)]
 
 
 def test_lines_of_messages_are_one_run() -> None:
-    assert read_lines(*RUN).recordings[0].trajectory == only(read_value(RUN)).trajectory
-    assert names(read_lines(USER)) == [("chats", 1)]
+    assert read_lines(*RUN).recordings[0].trajectory == read_value(RUN).only.trajectory
+    assert read_lines(USER).names == [("chats", 1)]
 
 
 def test_runs_of_one_case_are_trials() -> None:
     runs = [{"case_id": case, "messages": RUN} for case in ("a", "b", "a", "a")]
-    assert names(read_value(runs)) == [("a", 1), ("b", 1), ("a", 2), ("a", 3)]
+    assert read_value(runs).names == [("a", 1), ("b", 1), ("a", 2), ("a", 3)]
 
 
 @pytest.mark.parametrize(
-    ("file", "case"), [("a/b.c.json", "b.c"), ("a\\b.json", "b"), (".json", ".json"), ("noext", "noext"), (None, "run")]
+    ("file", "case"), [("a/b.c.json", "b.c"), ("a\\b.json", "b"), (".json", ".json"), ("noext", "noext")]
 )
-def test_names_from_files(file: str | None, case: str) -> None:
-    assert only(read_value(RUN, file)).case == case
+def test_names_from_files(file: str, case: str) -> None:
+    assert read_value(RUN, file).only.case == case
 
 
 def test_a_run_without_messages_is_a_run() -> None:
-    imported = read_value({"messages": []})
-    assert only(imported).output is UNSET
-    assert imported.summary == Summary(trajectories=1)
+    found = read_value({"messages": []})
+    assert found.only.output is UNSET
+    assert found.summary == Summary(trajectories=1)
 
 
 def test_an_unanswered_last_call_is_truncated_and_nothing_else_is() -> None:
@@ -117,7 +103,7 @@ def test_an_unanswered_last_call_is_truncated_and_nothing_else_is() -> None:
 
 def test_a_transfer_is_a_call_and_names_no_agent() -> None:
     call = json.loads(json.dumps(CALL).replace("lookup", "transfer_to_billing"))
-    recording = only(read_value([USER, call, RESULT]))
+    recording = read_value([USER, call, RESULT]).only
     assert recording.trajectory is not None
     assert [step.kind for step in recording.trajectory.steps] == ["message", "tool_call", "tool_result"]
     assert {step.agent for step in recording.trajectory.steps} == {None}
@@ -125,12 +111,12 @@ def test_a_transfer_is_a_call_and_names_no_agent() -> None:
 
 def test_a_byte_order_mark_and_windows_lines() -> None:
     text = "\r\n".join(json.dumps({"messages": RUN}) for _ in range(2)) + "\r\n\r\n"
-    assert len(read(b"\xef\xbb\xbf" + text.encode()).recordings) == 2
+    assert len(imported("openai", b"\xef\xbb\xbf" + text.encode()).recordings) == 2
 
 
 def test_what_json_cannot_carry_is_tagged_and_the_rest_is_read() -> None:
     text = json.dumps([{**USER, "content": "\ud800"}, DONE])
-    recording = only(read(text.encode()))
+    recording = imported("openai", text.encode()).only
     assert recording.trajectory is not None
     assert list(recording.trajectory.steps[0].arguments["content"]) == ["$unrepresentable"]
     assert recording.output == {"answer": "here it is"}
@@ -183,7 +169,7 @@ def test_the_first_fifty_problems_are_told() -> None:
 
 def test_problems_say_what_next() -> None:
     with pytest.raises(UsageError) as caught:
-        read(b'[{"messages": [{"content": "x"}]}, {"messages": []}]', file="f.json")
+        imported("openai", b'[{"messages": [{"content": "x"}]}, {"messages": []}]', file="f.json")
     hint = "every message has a role: system, user, assistant, tool"
     assert caught.value.problems == (
         Problem("OLO322", "run 1, message 1: the message has no role", hint, file="f.json"),
@@ -208,8 +194,8 @@ def tool(text: str) -> dict[str, Any]:
 
 def test_a_tau_bench_result_is_a_recording_with_its_facts() -> None:
     system = {"role": "system", "content": "policy"}
-    imported = read_value([tau(system, USER, CALL, tool("found"), DONE, said("thanks ###STOP###"))])
-    recording = only(imported)
+    found = read_value([tau(system, USER, CALL, tool("found"), DONE, said("thanks ###STOP###"))])
+    recording = found.only
     assert (recording.case, recording.trial, recording.output) == ("task_4", 1, {"answer": "here it is"})
     assert recording.expected == {"tools": ["lookup"]}
     assert recording.input == {"user_id": "mia", "instruction": "be terse"}
@@ -223,7 +209,7 @@ def test_a_tau_bench_result_is_a_recording_with_its_facts() -> None:
     assert recording.trajectory is not None
     assert recording.trajectory.errors_recorded
     assert not recording.trajectory.truncated
-    assert imported.losses == {"system_messages": 1}
+    assert found.losses == {"system_messages": 1}
 
 
 def test_results_that_start_with_error_are_errors_there_and_only_there() -> None:
@@ -234,16 +220,16 @@ def test_results_that_start_with_error_are_errors_there_and_only_there() -> None
 
 
 def test_a_task_without_actions_declares_no_tools() -> None:
-    imported = read_value([tau(USER, DONE, said("###STOP###"), actions=[])])
-    assert only(imported).expected is None
-    assert imported.losses == {"empty_references": 1}
+    found = read_value([tau(USER, DONE, said("###STOP###"), actions=[])])
+    assert found.only.expected is None
+    assert found.losses == {"empty_references": 1}
 
 
 @pytest.mark.parametrize("actions", [None, 3, "x", [3, {"name": 3}]])
 def test_actions_that_are_none_are_no_reference(actions: Any) -> None:
-    imported = read_value([tau(USER, DONE, said("###STOP###"), actions=actions)])
-    assert only(imported).expected is None
-    assert imported.losses == {}
+    found = read_value([tau(USER, DONE, said("###STOP###"), actions=actions)])
+    assert found.only.expected is None
+    assert found.losses == {}
 
 
 TRANSFER = json.loads(json.dumps(CALL).replace("lookup", "transfer_to_human_agents"))
@@ -263,47 +249,60 @@ TRANSFER = json.loads(json.dumps(CALL).replace("lookup", "transfer_to_human_agen
     ids=["stop", "no stop", "open call", "transfer", "result", "answer", "empty"],
 )
 def test_where_a_tau_bench_run_was_cut_off(messages: Any, truncated: bool, losses: dict[str, int]) -> None:
-    imported = read_value([tau(*messages)])
-    trajectory = only(imported).trajectory
+    found = read_value([tau(*messages)])
+    trajectory = found.only.trajectory
     assert trajectory is not None
     assert trajectory.truncated is truncated
-    assert imported.losses == losses
+    assert found.losses == losses
 
 
 @pytest.mark.parametrize("info", [None, 3, {}, {"task": None}, {"task": []}])
 def test_a_tau_bench_result_without_its_task(info: Any) -> None:
-    recording = only(read_value([{"traj": RUN, "info": info}]))
+    recording = read_value([{"traj": RUN, "info": info}]).only
     assert (recording.case, recording.trial) == ("chat", 1)
     assert recording.input == {"messages": [USER]}
     assert recording.metadata == {"source": "tau-bench"}
 
 
-def test_every_kind_of_loss_is_explained() -> None:
-    assert set(LOSSES) == {
-        "unparsable_arguments",
-        "results_without_call",
-        "shared_results",
-        "system_messages",
-        "unread_fields",
-        "ends_unexplained",
-        "empty_references",
-    }
+# --- which files it is ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "confidence"),
+    [
+        (RUN, Confidence.LIKELY),
+        ({"messages": RUN}, Confidence.LIKELY),
+        ([RUN, RUN], Confidence.LIKELY),
+        ([tau(*RUN)], Confidence.CERTAIN),
+    ],
+    ids=["list", "object", "lists", "tau-bench"],
+)
+def test_it_is_recognised(value: Any, confidence: Confidence) -> None:
+    assert claims(value)["openai"] == confidence
+    text = json.dumps(value)
+    assert claims(text[: len(text) * 2 // 3].encode())["openai"] == confidence
+
+
+@pytest.mark.parametrize(
+    "value", [{}, [], 3, {"role": 3}, {"messages": [{"role": "a", "tool_calls": [{"name": "f"}]}]}]
+)
+def test_it_is_not_recognised(value: Any) -> None:
+    assert "openai" not in claims(value)
 
 
 @pytest.mark.skipif(not SAMPLE.exists(), reason="the tau-bench sample is not at hand")
 def test_a_real_tau_bench_file() -> None:
-    imported = read(SAMPLE.read_bytes(), file=str(SAMPLE))
-    assert imported.summary == Summary(
+    found = imported("openai", SAMPLE.read_bytes())
+    assert found.summary == Summary(
         trajectories=40, steps=1212, calls=274, results=274, errors=24, unanswered=0, truncated=1
     )
-    assert imported.losses == {"system_messages": 40, "ends_unexplained": 2}
-    assert sorted(names(imported)) == [(f"task_{task}", trial) for task in range(10) for trial in range(1, 5)]
+    assert found.losses == {"system_messages": 40, "ends_unexplained": 2}
+    assert sorted(found.names) == [(f"task_{task}", trial) for task in range(10) for trial in range(1, 5)]
     assert (
-        sum(recording.metadata is not None and recording.metadata["reward"] == 1 for recording in imported.recordings)
-        == 5
+        sum(recording.metadata is not None and recording.metadata["reward"] == 1 for recording in found.recordings) == 5
     )
 
-    readings = [Reading(run.trajectory) for run in imported.recordings if run.trajectory is not None]
+    readings = [Reading(run.trajectory) for run in found.recordings if run.trajectory is not None]
     assert Counter(reading.names[0] if reading.names else None for reading in readings) == {
         "get_user_details": 27,
         None: 10,
@@ -320,5 +319,5 @@ def test_a_real_tau_bench_file() -> None:
                 assert pending is not None
                 assert (step.tool_name, step.call_id) == (pending.tool_name, pending.call_id)
             pending = step if step.kind == "tool_call" else None
-    (cut_off,) = [run for run in imported.recordings if run.trajectory is not None and run.trajectory.truncated]
+    (cut_off,) = [run for run in found.recordings if run.trajectory is not None and run.trajectory.truncated]
     assert (cut_off.case, cut_off.trial) == ("task_9", 4)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from oloproof.importers.imported import NotJson, read_json
+from oloproof.importers.documents import NotJson, read_json
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,330 @@
+"""Runs become recordings: every one gets a case and a trial, what ``--metadata`` asks for is looked up, and all is
+counted, file by file. Nothing is kept but counts and names, so a file may be larger than the memory."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import UNSET, Struct
+from msgspec.json import encode
+from msgspec.structs import replace
+
+from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
+from oloproof.importers.builder import LOSSES as SHARED_LOSSES
+from oloproof.importers.format import Importer, Item, Lost, Run
+from oloproof.importers.recordings import MOST_TRIALS
+from oloproof.importers.registry import by_format
+from oloproof.importers.source import Source
+from oloproof.model.recording import Recording
+from oloproof.model.values import Json, lookup, snapshot
+
+FRAME_LOSSES: Mapping[str, str] = {
+    "nested_too_deeply": "runs with values that are nested too deeply: what lies deeper than 100 levels is left out",
+}
+MARGIN = 50
+"""Levels of nesting that whoever reads a recording may add to it."""
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """How much there was: ``unanswered`` calls have no result, ``errors`` are results that say so, ``agents`` are
+    counted by name."""
+
+    trajectories: int = 0
+    steps: int = 0
+    calls: int = 0
+    results: int = 0
+    errors: int = 0
+    agents: int = 0
+    unanswered: int = 0
+    truncated: int = 0
+
+
+class FileCounts:
+    """What was found in one file, so far: ``losses`` by kind, ``summary`` the rest."""
+
+    def __init__(self, importer: Importer) -> None:
+        self.importer = importer
+        self.losses: Counter[str] = Counter()
+        self._agents: set[str] = set()
+        self._kinds: Counter[str] = Counter()
+        self._trajectories = self._errors = self._unanswered = self._truncated = 0
+
+    @property
+    def summary(self) -> Summary:
+        return Summary(
+            trajectories=self._trajectories,
+            steps=self._kinds.total(),
+            calls=self._kinds["tool_call"],
+            results=self._kinds["tool_result"],
+            errors=self._errors,
+            agents=len(self._agents),
+            unanswered=self._unanswered,
+            truncated=self._truncated,
+        )
+
+    def told_losses(self) -> list[tuple[str, int, str]]:
+        """Each kind of loss that occurred, how often, and what it means."""
+        meanings = {**SHARED_LOSSES, **FRAME_LOSSES, **self.importer.losses}
+        return [(kind, count, meanings[kind]) for kind, count in self.losses.items() if count]
+
+    def add(self, run: Run) -> None:
+        if run.losses:
+            self.losses.update(run.losses)
+        self._unanswered += run.unanswered
+        self._trajectories += 1
+        if run.trajectory is None:
+            return
+        steps = run.trajectory.steps
+        self._truncated += run.trajectory.truncated
+        self._kinds.update([step.kind for step in steps])
+        self._errors += sum([isinstance(step.error, str) for step in steps])
+        if steps and steps[0].agent is not None:
+            self._agents.update([step.agent for step in steps if step.agent is not None])
+
+
+class Imported(NamedTuple):
+    """A recording, the line that it is written as, and where it was found (line 0: lines say nothing there)."""
+
+    recording: Recording
+    line: bytes
+    file: str
+    number: int
+
+
+class MetadataPath(Struct, frozen=True):
+    """``key=path``: what lies at the dotted path in a run, as its file has it, is the case's metadata ``key``."""
+
+    key: str
+    path: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> MetadataPath:
+        """``$.info.task[0].name`` and ``info.task.0.name`` are the same path. UsageError for what is none."""
+        key, equals, path = text.partition("=")
+        keys = tuple(re.sub(r"\[(\d+)\]", r".\1", path.removeprefix("$").removeprefix(".")).split("."))
+        if not key or not equals or "" in keys:
+            hint = "write --metadata key=path.to.the.value"
+            raise UsageError(Problem("OLO694", f"--metadata {text}: it is not of the form key=path", hint))
+        return cls(key, keys)
+
+
+class Import:
+    """One import: the files go in, recordings come out, and ``files`` then says what was found in each."""
+
+    def __init__(self, sources: Sequence[Source], name: str, *, metadata: Sequence[str] = ()) -> None:
+        """``name`` is a format or ``auto``; ``metadata`` are further values to keep, ``key=path`` each.
+
+        UsageError for a file whose format cannot be told, and for a path that is none.
+        """
+        self._groups = by_format(sources, name)
+        self._stems = stems([source.name for source in sources])
+        self._metadata = [MetadataPath.parse(text) for text in metadata]
+        self._absent = set(self._metadata)
+        self._trials = _Trials()
+        self.files = {source.name: FileCounts(importer) for importer, group in self._groups for source in group}
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """What the files were taken for."""
+        return tuple(importer.name for importer, _ in self._groups)
+
+    @property
+    def losses(self) -> Iterator[tuple[str, str, int, str]]:
+        """Each kind of loss in each file: the file, the kind, how often, and what it means."""
+        return ((file, *told) for file, counts in self.files.items() for told in counts.told_losses())
+
+    def refuse_losses(self) -> None:
+        """UsageError with every loss (``--strict``)."""
+        problems = [
+            Problem("OLO690", f"not carried over: {count} × {meaning}", file=file)
+            for file, _, count, meaning in self.losses
+        ]
+        if problems:
+            raise UsageError(problems)
+
+    def recordings(self) -> Iterator[Imported]:
+        """Every run as a recording, in the order of the files (those of one format together).
+
+        After the first problem nothing more is yielded; the rest is still read, and a UsageError tells the first 50.
+        """
+        problems: list[Problem] = []
+        for case, run in _named(self._runs(problems), self._stems):
+            trial = self._trials.of(case, run, problems)
+            if not problems:
+                yield self._imported(case, trial, run)
+            if len(problems) >= MOST_PROBLEMS:
+                break
+        if not problems and any(counts.summary.trajectories for counts in self.files.values()):
+            problems += [
+                Problem("OLO694", f"--metadata {path.key}: no run has {'.'.join(path.path)}")
+                for path in self._metadata
+                if path in self._absent
+            ]
+        if problems:
+            raise UsageError(problems[:MOST_PROBLEMS])
+
+    def _runs(self, problems: list[Problem]) -> Iterator[Run]:
+        """The runs of all files; what is no run is counted or told."""
+        for importer, sources in self._groups:
+            for item in _until_refused(importer.read(sources)):
+                match item:
+                    case Run():
+                        yield item
+                    case Lost(kind, file, _, count):
+                        self.files[file].losses[kind] += count
+                    case Problem():
+                        problems.append(item)
+                        if len(problems) >= MOST_PROBLEMS:
+                            return
+
+    def _imported(self, case: str, trial: int, run: Run) -> Imported:
+        counts = self.files[run.file]
+        recording = Recording(
+            case=case,
+            trial=trial,
+            output=run.output,
+            error=run.error,
+            trajectory=run.trajectory,
+            input=run.input,
+            expected=run.expected,
+            metadata=self._with_metadata(run),
+        )
+        counts.add(run)
+        try:
+            line = _encoded(recording)
+        except RecursionError:
+            counts.losses["nested_too_deeply"] += 1
+            recording = _shallow(recording)
+            line = _encoded(recording)
+        return Imported(recording, line, run.file, run.line)
+
+    def _with_metadata(self, run: Run) -> dict[str, Any] | None:
+        found = {}
+        for path in self._metadata:
+            value = at(run.origin, path.path)
+            if value is not UNSET:
+                found[path.key] = value
+                self._absent.discard(path)
+        return {**(run.metadata or {}), **found} if found else run.metadata
+
+
+class _Trials:
+    """Which trials there were of each case, and where."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, int], tuple[str, int]] = {}
+        self._last: dict[str, int] = {}
+
+    def of(self, case: str, run: Run, problems: list[Problem]) -> int:
+        """The number of the run: its own, which must be new, or the next of its case."""
+        last = self._last.get(case, 0)
+        trial = run.trial if run.trial is not None and 1 <= run.trial <= MOST_TRIALS else last + 1
+        place = (run.file, run.line)
+        first = self._places.setdefault((case, trial), place)
+        if first is not place:
+            where = f"{first[0]}:{first[1]}" if first[1] else first[0]
+            what = f"case {case!r}, trial {trial}, was recorded already in {where}"
+            hint = "import files that hold the same runs one by one"
+            problems.append(Problem("OLO310", what, hint, file=run.file, line=run.line))
+        self._last[case] = max(last, trial)
+        return trial
+
+
+def _named(runs: Iterable[Run], stems: Mapping[str, str]) -> Iterator[tuple[str, Run]]:
+    """Every run with its case. One without a name is called after its file: ``results``, or, where the file has
+    others, ``results_1``, ``results_2`` by its place among them."""
+    file, number, only = "", 0, None
+    for run in runs:
+        if run.file != file:
+            if only is not None:
+                yield stems[only.file], only
+            file, number, only = run.file, 0, None
+        number += 1
+        if only is not None:
+            yield f"{stems[file]}_1", only
+            only = None
+        if run.case:
+            yield run.case, run
+        elif number == 1:
+            only = run  # its name hangs on whether another follows
+        else:
+            yield f"{stems[file]}_{number}", run
+    if only is not None:
+        yield stems[only.file], only
+
+
+def stems(files: Sequence[str]) -> dict[str, str]:
+    """What the runs of each file are called after: ``results`` for ``runs/results.json``, and as much of the path
+    before it as tells the files apart."""
+    parts = {file: _parts(file) for file in files}
+    names: dict[str, str] = {}
+    pending = list(parts)
+    longest = max(map(len, parts.values()), default=0)
+    for length in range(1, longest + 1):
+        named = {file: "/".join(parts[file][-length:]) for file in pending}
+        counts = Counter(named.values())
+        names |= {file: name for file, name in named.items() if counts[name] == 1 or length == longest}
+        pending = [file for file in pending if file not in names]
+    return {file: names[file] for file in files}
+
+
+def _parts(file: str) -> list[str]:
+    *directories, name = file.replace("\\", "/").split("/")
+    return [*directories, name.rpartition(".")[0] or name]
+
+
+def _until_refused(items: Iterator[Item]) -> Iterator[Item]:
+    """The items; what an error says of a file is one of them, the last."""
+    try:
+        yield from items
+    except UsageError as error:
+        yield from error.problems
+
+
+def at(value: Json, path: Sequence[str]) -> Json:
+    """The part of ``value`` at the path, UNSET where there is none. Keys may hold dots themselves, as the attributes
+    of telemetry do; the longest key that is there is taken."""
+    if not path:
+        return value
+    if isinstance(value, dict):
+        for length in range(len(path), 0, -1):
+            key = ".".join(path[:length])
+            if key in value:
+                return at(value[key], path[length:])
+    elif isinstance(value, list):
+        found = lookup(value, path[:1])
+        return found if found is UNSET else at(found, path[1:])
+    return UNSET
+
+
+def _encoded(recording: Recording) -> bytes:
+    """The recording's line. RecursionError where it could not be read back, a few calls deeper."""
+    nested: Any = recording
+    for _ in range(MARGIN):
+        nested = [nested]
+    return encode(nested)[MARGIN:-MARGIN] + b"\n"
+
+
+def _shallow(recording: Recording) -> Recording:
+    """The recording with its values cut where they are nested too deeply."""
+    trajectory = recording.trajectory
+    if trajectory is not None:
+        steps = tuple(
+            replace(
+                step,
+                arguments=snapshot(step.arguments),
+                result=step.result if step.result is UNSET else snapshot(step.result),
+                metadata=snapshot(step.metadata),
+            )
+            for step in trajectory.steps
+        )
+        trajectory = replace(trajectory, steps=steps)
+    values = {name: getattr(recording, name) for name in ("output", "input", "expected", "metadata")}
+    return replace(
+        recording,
+        trajectory=trajectory,
+        **{name: value if value is UNSET else snapshot(value) for name, value in values.items()},
+    )
