@@ -237,3 +237,42 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
     done = oloproof(directory, "judge")
     assert done.code == 2
     assert "oloproof.yaml" in done.err or "cases.jsonl: the dataset is no regular file [OLO201]" in done.lines
+
+
+def test_declared_arguments_are_judged_and_a_malformed_one_is_told_at_its_place(tmp_path: Path) -> None:
+    order = {"tool": "look", "arguments": {"id": {"regex": "^ord-"}}}
+    traces = [
+        recording(name, trajectory={"steps": [LOOK | {"arguments": arguments}]})
+        for name, arguments in (("c1", {"id": "ord-1"}), ("c2", {"id": 1}), ("c3", None))
+    ]
+    cases = [{"id": f"c{number}", "expected": {"tools": [order]}} for number in (1, 2, 3)]
+    directory = recorded(
+        tmp_path, *traces, cases=cases, rules=None, policy="none", evaluators=[{"type": "agent_tool_sequence"}]
+    )
+    assert oloproof(directory, "judge", "--json").verdict("agent_tool_sequence") == (1, 1, 1, 0)
+    shown = oloproof(directory, "inspect", "--case", "c2", "--json").json["judgments"]
+    near = 'step 1: id: expected {"regex":"^ord-"}, found 1'
+    assert shown[0]["detail"] == f"""expected 'look' with {{"id":{{"regex":"^ord-"}}}}, found 'look' ({near})"""
+
+    write_lines(directory / "cases.jsonl", [{"id": "c1", "expected": {"tools": [order | {"argument": {}}]}}])
+    done = oloproof(directory, "check")
+    assert done.code == 2
+    place, _ = done.err.split(": case 'c1': expected.tools.0.argument is no key here: the keys are tool and arguments")
+    assert place.endswith("cases.jsonl:1:107")
+
+
+def test_a_malformed_reference_of_recordings_that_are_their_own_dataset_is_told_at_its_place(tmp_path: Path) -> None:
+    directory = recorded(
+        tmp_path,
+        recording("c1", expected={"tools": ["look"]}),
+        recording("c2", expected={"tools": ["look", 3]}),
+        cases=None,
+        rules=None,
+        policy="none",
+        evaluators=[{"type": "agent_tool_sequence"}, {"type": "agent_no_undeclared_tool"}],
+    )
+    done = oloproof(directory, "judge")
+    assert done.code == 2
+    column = (directory / "traces.jsonl").read_text().splitlines()[1].index("3]") + 1
+    message = "expected.tools.1 must be a tool's name, {tool, arguments} or {parallel: […]} [OLO312]"
+    assert done.err.splitlines()[1:] == [f"traces.jsonl:2:{column}: case 'c2': {message}"]

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from oloproof.model.case import Attempt, AttemptError, Case, ErrorKind
-from oloproof.model.evidence import Evidence
+from oloproof.model.evidence import Evaluator, Evidence
 from oloproof.model.judgment import Judgment
 from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
 
@@ -55,6 +55,11 @@ def calls(text: str) -> list[Step]:
 
 def call(tool: str, arguments: Any, agent: str | None = None) -> Step:
     return Step(index=0, kind="tool_call", tool_name=tool, arguments=arguments, agent=agent)
+
+
+def problems(evaluator: Evaluator, tested: Case) -> str | None:
+    """What is wrong with the case's reference, a line each."""
+    return "\n".join(map(str, evaluator.case_problems(tested))) or None
 
 
 def _error(kind: ErrorKind | None) -> AttemptError | None:

@@ -25,6 +25,15 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
+from fakes.references import (
+    fillings,
+    further_arguments,
+    further_in_turns,
+    oracle_calls,
+    references,
+    short_references,
+    steps_with_arguments,
+)
 from oloproof.evaluators import EVALUATORS
 from oloproof.evaluators.counting import CallBounds
 from oloproof.model.evidence import Evaluator
@@ -38,6 +47,7 @@ STRANGE_AGENT = "r"
 VALUES = (1, 2)
 FURTHER_STEPS = 3
 UNKNOWN_VALUE = {TAG: "float nan"}
+
 
 Oracle = Callable[[Any, dict[str, Any], Trajectory], bool]
 
@@ -60,6 +70,7 @@ class World:
     fills: Callable[[Trajectory, int], list[Step]] = lambda record, place: arguments_filled(record.steps[place], place)
     unrecorded: str = "arguments_not_recorded"
     errors_recorded: tuple[bool, ...] = (True,)
+    further_steps: int = FURTHER_STEPS
 
     def __str__(self) -> str:
         return f"{self.type} {self.variant}".strip()
@@ -82,7 +93,7 @@ def finished(record: Trajectory, world: World) -> Iterator[Trajectory]:
         yield record
         return
     alphabet = world.further(record)
-    for length in range(FURTHER_STEPS + 1):
+    for length in range(world.further_steps + 1):
         for added in itertools.product(alphabet, repeat=length):
             yield _continued(record, added)
 
@@ -396,6 +407,24 @@ WORLDS = (
             oracle=oracle_sequence,
             further=further_turns,
             expected=tools_in_reach if mode == "exact" else any_tools,
+        )
+        for mode in ("exact", "in_order", "any_order", "superset", "subset")
+    ),
+    *(
+        World(
+            type="agent_tool_sequence",
+            variant=f"{mode} with arguments",
+            evaluators=_build(
+                "agent_tool_sequence",
+                mode=st.just(mode),
+                arguments_mode=st.sampled_from(("exact", "exact", "subset", "ignore")),
+            ),
+            steps=steps_with_arguments,
+            oracle=oracle_calls,
+            further=further_in_turns if mode == "exact" else further_arguments,
+            expected=short_references if mode in ("in_order", "superset") else references,
+            fills=lambda record, place: fillings(record.steps[place]),
+            further_steps=2,
         )
         for mode in ("exact", "in_order", "any_order", "superset", "subset")
     ),

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from oloproof.evaluators.base import UNNAMED_AGENTS, Name, TrajectoryEvaluator, listed, names_problem, open_reason
 from oloproof.model.case import Case
-from oloproof.model.evidence import Evidence
+from oloproof.model.evidence import CaseProblem, Evidence
 from oloproof.model.judgment import Judgment, excluded
 from oloproof.model.reading import Reading
 
@@ -31,14 +31,14 @@ class Route(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_field
     def exclusion(self, case: Case) -> Judgment | None:
         return None if "route" in case.expected else NO_DECLARED_ROUTE
 
-    def reference_problem(self, case: Case) -> str | None:
+    def reference_problems(self, case: Case) -> tuple[CaseProblem, ...]:
         route = case.expected.get("route", ["any"])
         problem = names_problem(route, "agent names")
         if problem is None and not route:
             problem = "must name an agent; leave the key out where no route is expected"
         if problem is None and any(a == b for a, b in pairwise(route)):
             problem = "names an agent twice in a row, which no run can satisfy: repeats are collapsed"
-        return None if problem is None else f"expected.route {problem}"
+        return () if problem is None else (CaseProblem(problem, ("route",)),)
 
     def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
         if not reading.agents_named:

@@ -8,7 +8,6 @@ then the judgment itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -18,7 +17,7 @@ from msgspec.structs import force_setattr
 
 from oloproof.model.case import Case
 from oloproof.model.condition import Condition, parse
-from oloproof.model.evidence import Evidence
+from oloproof.model.evidence import CaseProblem, Evidence
 from oloproof.model.judgment import Judgment, MissingReason, Word, excluded, missing
 from oloproof.model.reading import Reading
 from oloproof.model.values import Json, has_unrepresentable, is_unrepresentable, lookup
@@ -32,11 +31,13 @@ Size = Annotated[int, Meta(ge=0)]
 
 
 class ConfigError(ValueError):
-    """A configuration that types cannot refuse. ``field`` is the key at fault."""
+    """A configuration that types cannot refuse. ``field`` is the key at fault, ``path`` leads to the place in its
+    value."""
 
-    def __init__(self, field: str, message: str) -> None:
+    def __init__(self, field: str, message: str, path: Sequence[str | int] = ()) -> None:
         self.field = field
         self.message = message
+        self.path = path
         super().__init__(f"{field}: {message}")
 
 
@@ -94,15 +95,15 @@ class EvaluatorBase(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown
         """The tools that the configuration names, which some case should call."""
         return ()
 
-    def case_problem(self, case: Case) -> str | None:
-        """What is wrong with the case's reference, None when nothing is or the case is not for this evaluator."""
+    def case_problems(self, case: Case) -> tuple[CaseProblem, ...]:
+        """What is wrong with the case's reference; nothing where the case is not for this evaluator."""
         if self.condition is not None and not self.condition.holds(case):
-            return None
-        return self.reference_problem(case)
+            return ()
+        return self.reference_problems(case)
 
-    def reference_problem(self, case: Case) -> str | None:
+    def reference_problems(self, case: Case) -> tuple[CaseProblem, ...]:
         """What is wrong with the reference of a case that was selected."""
-        return None
+        return ()
 
     def exclusion(self, case: Case) -> Judgment | None:
         """Why the criterion does not apply to a selected case, by the case and the configuration alone."""
@@ -239,10 +240,10 @@ class ReferenceEvaluator(OutputEvaluator, frozen=True, kw_only=True, dict=True):
     def exclusion(self, case: Case) -> Judgment | None:
         return excluded("no_reference") if self.reference(case) is UNSET else None
 
-    def reference_problem(self, case: Case) -> str | None:
+    def reference_problems(self, case: Case) -> tuple[CaseProblem, ...]:
         reference = self.reference(case)
         problem = None if reference is UNSET else self.value_problem(reference)
-        return None if problem is None else f"expected.{self.expected_field} {problem}"
+        return () if problem is None else (CaseProblem(problem, self.expected_path),)
 
     def value_problem(self, reference: Json) -> str | None:
         """What makes ``reference`` no reference, as the end of a sentence."""
@@ -278,11 +279,6 @@ def open_reason(reading: Reading, unrecorded: MissingReason = "arguments_not_rec
     of the values that were not recorded. Otherwise only those values can be what is missing.
     """
     return "truncated_trajectory" if reading.truncated else unrecorded
-
-
-def exact(number: float) -> Fraction:
-    """The decimal that was written: ``repr`` gives the shortest one that reads back as the same float."""
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
 
 
 def excerpt(value: Json) -> Json:

@@ -10,7 +10,8 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from oloproof.evaluators.base import ConfigError, Name, Size, TrajectoryEvaluator, exact, open_reason
+from oloproof.evaluators.base import ConfigError, Name, Size, TrajectoryEvaluator, open_reason
+from oloproof.evaluators.numbers import exact
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment
 from oloproof.model.quantity import StepQuantity, carried, total

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct
+from msgspec import Meta, Struct
 
+from oloproof.evaluators.arguments import Arguments, read_arguments
 from oloproof.evaluators.base import UNNAMED_AGENTS, ConfigError, Name, Size, TrajectoryEvaluator, open_reason
 from oloproof.evaluators.counts import Count, bounds_problem
-from oloproof.model.evidence import Evidence
+from oloproof.model.evidence import CaseProblem, Evidence
 from oloproof.model.judgment import Judgment
 from oloproof.model.reading import Reading
 from oloproof.model.trajectory import Step
-from oloproof.model.values import CONFLICT, Json, has_unrepresentable, is_incomplete, unify
 
 
 class CountEvaluator(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True):
@@ -47,11 +47,25 @@ class CallsOfTool(CountEvaluator, frozen=True, kw_only=True, dict=True):
         Annotated[dict[str, Any], Meta(min_length=1)] | None,
         Meta(description="Count only calls that have each of these arguments."),
     ] = None
+    arguments_mode: Annotated[
+        Literal["subset", "exact"], Meta(description="Whether a call may have other arguments too, or these alone.")
+    ] = "subset"
 
     def __post_init__(self) -> None:
         TrajectoryEvaluator.__post_init__(self)
-        if has_unrepresentable(self.arguments):
-            raise ConfigError("arguments", "no call can have a value that JSON cannot carry")
+        _ = self._wanted
+
+    @cached_property
+    def _wanted(self) -> Arguments | None:
+        if self.arguments is None:
+            return None
+        problems: list[CaseProblem] = []
+        wanted = read_arguments(self.arguments, self.arguments_mode, problems)
+        if problems:
+            problem = problems[0]
+            where = ".".join(map(str, ("arguments", *problem.path)))
+            raise ConfigError("arguments", f"{where} {problem.message}\n{problem.hint}", problem.path)
+        return wanted
 
     def tools_named(self) -> tuple[str, ...]:
         return (self.tool_name,)
@@ -60,8 +74,9 @@ class CallsOfTool(CountEvaluator, frozen=True, kw_only=True, dict=True):
         tool = self.tool_name
         calls = [call for call in reading.calls if call.tool_name == tool]
         doubtful = 0
-        if self.arguments is not None:
-            matches = [_match(call, self.arguments) for call in calls]
+        wanted = self._wanted
+        if wanted is not None:
+            matches = [wanted.match(call.arguments) for call in calls]
             doubtful = matches.count(None)
             calls = [call for call, match in zip(calls, matches, strict=True) if match]
         return self.judge_count(reading, len(calls), doubtful, tuple([call.index for call in calls]))
@@ -70,9 +85,10 @@ class CallsOfTool(CountEvaluator, frozen=True, kw_only=True, dict=True):
 class ToolCalled(CallsOfTool, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_tool_called"):
     """``tool_name`` was called between ``min_calls`` (default 1) and ``max_calls`` (default: no bound) times.
 
-    With ``arguments``, only calls that have each of these arguments, equal as JSON, count; what else they were given
-    does not matter. Calls whose arguments were not recorded may count. A truncated record passes once there are enough
-    calls and no upper bound, and fails once there are too many. Default criterion: ``agent_tool_<tool_name>_called``.
+    With ``arguments`` (literals, matchers and dotted paths), only calls that have each of these arguments count; what
+    else they were given does not matter unless ``arguments_mode`` is ``exact``. Calls whose arguments were not recorded
+    may count. A truncated record passes once there are enough calls and no upper bound, and fails once there are too
+    many. Default criterion: ``agent_tool_<tool_name>_called``.
     """
 
     min_calls: Annotated[Size, Meta(description="How often it must be called.")] = 1
@@ -236,19 +252,3 @@ def _named(tools: list[str]) -> str:
 
 def _first_over(steps: tuple[Step, ...] | list[Step], bound: int) -> tuple[int, ...]:
     return (steps[bound].index,) if len(steps) > bound else ()
-
-
-def _match(call: Step, wanted: dict[str, Json]) -> bool | None:
-    """Whether the call has the arguments, None where that was not recorded."""
-    given = call.arguments
-    if given is None or is_incomplete(given):
-        return None
-    if type(given) is not dict:
-        return False
-    doubtful = False
-    for key, value in wanted.items():
-        found = given.get(key, UNSET)
-        if found is UNSET or unify(found, value) is CONFLICT:
-            return False
-        doubtful = doubtful or has_unrepresentable(found)
-    return None if doubtful else True

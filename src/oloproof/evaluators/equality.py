@@ -7,7 +7,8 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from oloproof.evaluators.base import ConfigError, ReferenceEvaluator, exact, excerpt, word
+from oloproof.evaluators.base import ConfigError, ReferenceEvaluator, excerpt, word
+from oloproof.evaluators.numbers import exact, is_number
 from oloproof.model.judgment import Judgment
 from oloproof.model.values import Json, equal
 
@@ -40,14 +41,10 @@ class Numeric(ReferenceEvaluator, frozen=True, kw_only=True, dict=True, tag_fiel
             raise ConfigError("tolerance", "the tolerance must be finite")
 
     def value_problem(self, reference: Json) -> str | None:
-        return None if _is_number(reference) else "must be a number"
+        return None if is_number(reference) else "must be a number"
 
     def compare(self, found: Json, reference: Json) -> Judgment:
-        if not _is_number(found):
+        if not is_number(found):
             return Judgment("fail", "not_a_number", expected=reference, found=excerpt(found))
         near = abs(exact(found) - exact(reference)) <= exact(self.tolerance)
         return Judgment(word(near), expected=reference, found=found)
-
-
-def _is_number(value: Json) -> bool:
-    return type(value) is int or (type(value) is float and math.isfinite(value))

@@ -3,39 +3,54 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Literal, assert_never
+from collections.abc import Iterable
+from itertools import islice
+from typing import Annotated, Any, assert_never
 
 from msgspec import Meta
 
-from oloproof.evaluators.base import TrajectoryEvaluator, listed, names_problem, open_reason, step_indexes
+from oloproof.evaluators.arguments import ArgumentsMode, short
+from oloproof.evaluators.base import TrajectoryEvaluator, excerpt, open_reason, step_indexes
+from oloproof.evaluators.pairing import Board, Misfit, Mode, last_turn_is_open, misfit, turns
+from oloproof.evaluators.reference import (
+    ANY_OF,
+    TOOLS,
+    WantedCall,
+    alternatives,
+    is_plain,
+    reference_problems,
+    tools_declared,
+)
 from oloproof.model.case import Case
-from oloproof.model.evidence import Evidence
+from oloproof.model.evidence import CaseProblem, Evidence
 from oloproof.model.judgment import Judgment, Word, excluded
 from oloproof.model.reading import Reading
 from oloproof.model.trajectory import Step
+from oloproof.model.values import Json
 
 NO_DECLARED_TOOLS = excluded("no_declared_tools")
+_MOST_COMPARED = 50
+"""Calls among which the nearest to a reference is looked for."""
 
 
 class DeclaredToolsEvaluator(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True):
-    """An evaluator that reads ``expected.tools``. ``[]`` declares that no tool is called; a case without the key
-    declares nothing and is excluded."""
+    """An evaluator that reads ``expected.tools`` or ``expected.any_of``. ``tools: []`` declares that no tool is called;
+    a case without either key declares nothing and is excluded."""
 
     def reference_fields(self) -> tuple[str, ...]:
-        return ("tools",)
+        return (TOOLS, ANY_OF)
 
     def exclusion(self, case: Case) -> Judgment | None:
-        return None if "tools" in case.expected else NO_DECLARED_TOOLS
+        return None if TOOLS in case.expected or ANY_OF in case.expected else NO_DECLARED_TOOLS
 
-    def reference_problem(self, case: Case) -> str | None:
-        problem = names_problem(case.expected.get("tools", []), "tool names")
-        return None if problem is None else f"expected.tools {problem}"
+    def reference_problems(self, case: Case) -> tuple[CaseProblem, ...]:
+        return reference_problems(case.expected)
 
 
 class ToolSequence(
     DeclaredToolsEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_tool_sequence"
 ):
-    """The called tools beside ``expected.tools``, by ``mode``:
+    """The tool calls beside ``expected.tools``, by ``mode``:
 
     - ``exact`` (default): they are equal, in order.
     - ``in_order``: the reference is a subsequence of the calls.
@@ -43,23 +58,31 @@ class ToolSequence(
     - ``superset``: every declared call has a partner among the calls.
     - ``subset``: every call has a partner in the reference.
 
+    Of a declared call with ``arguments``, ``arguments_mode`` says how they are compared: ``exact`` (default: these and
+    no others), ``subset`` (others may be there), ``ignore``. With ``expected.any_of``, one of its references must fit.
+
     A truncated record passes ``in_order`` and ``superset`` once the calls so far do, and never fails them. It fails
     ``exact`` once the calls leave the reference or outgrow it, ``any_order`` and ``subset`` once a call finds no
-    partner, and never passes them.
+    partner, and never passes them. Arguments that were not recorded may be any.
 
     Calls of one ``turn`` were issued in parallel: ``exact`` and ``in_order`` pass if some order of each turn's calls
-    passes. The last turn of a truncated record may still grow. ``[a, a]`` needs two calls in every mode.
+    passes, and of the calls in each ``{parallel: […]}`` of the reference. The last turn of a truncated record may still
+    grow. ``[a, a]`` needs two calls in every mode.
     """
 
-    mode: Annotated[
-        Literal["exact", "in_order", "any_order", "superset", "subset"], Meta(description="How the two are compared.")
+    mode: Annotated[Mode, Meta(description="How the two are compared.")] = "exact"
+    arguments_mode: Annotated[
+        ArgumentsMode, Meta(description="How declared arguments are compared: these alone, at least these, not at all.")
     ] = "exact"
 
     def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
-        reference = listed(evidence.case.expected["tools"], "expected.tools")
+        expected = evidence.case.expected
+        reference: Any = expected.get(TOOLS)
         names = reading.names
         if names == reference and not reading.truncated:  # no mode fails equal sequences
             return Judgment("pass", None, (), reference, names)
+        if not is_plain(reference):
+            return self._judge_calls(reading, expected)
         word, steps, detail = self._compare(reading, reference)
         reason = open_reason(reading) if word == "missing" else None
         return Judgment(word, reason, steps, reference, names, detail)
@@ -79,24 +102,44 @@ class ToolSequence(
             case _:
                 assert_never(self.mode)
 
+    def _judge_calls(self, reading: Reading, expected: dict[str, Json]) -> Judgment:
+        """The verdict where the reference says more than names: on the whole set of its alternatives."""
+        judged = [_verdict(Board(reading, each), self.mode) for each in alternatives(expected, self.arguments_mode)]
+        declared = expected[TOOLS] if TOOLS in expected else {ANY_OF: expected[ANY_OF]}
+        words = {word for word, _, _ in judged}
+        word: Word = "pass" if "pass" in words else "missing" if "missing" in words else "fail"
+        steps, detail = next((steps, detail) for each, steps, detail in judged if each == word)
+        if word == "fail":
+            found = excerpt([_as_declared(call) for call in reading.calls])
+            several = f"none of the {len(judged)} alternatives fits; of the first: " if len(judged) > 1 else ""
+            return Judgment("fail", None, steps, declared, found, f"{several}{detail}")
+        reason = open_reason(reading) if word == "missing" else None
+        return Judgment(word, reason, steps, declared, reading.names, detail)
+
 
 class NoUndeclaredTool(
     DeclaredToolsEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="agent_no_undeclared_tool"
 ):
-    """Every called tool is named in ``expected.tools``, however often.
+    """Every called tool is named in ``expected.tools``, or in some alternative of ``expected.any_of``, however often
+    and with whatever arguments.
 
     A truncated record fails at the first call of another tool, and never passes.
     """
 
     def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
-        reference = listed(evidence.case.expected["tools"], "expected.tools")
-        declared = frozenset(reference)
+        expected = evidence.case.expected
+        reference: Any = expected.get(TOOLS)
+        declared = frozenset(reference) if is_plain(reference) else tools_declared(expected)
+        shown = reference if is_plain(reference) else sorted(declared)
         if not declared.issuperset(reading.names):
             call = next(call for call in reading.calls if call.tool_name not in declared)
-            return Judgment("fail", None, (call.index,), reference, call.tool_name)
+            return Judgment("fail", None, (call.index,), shown, call.tool_name)
         if reading.truncated:
-            return Judgment("missing", open_reason(reading), (), reference)
-        return Judgment("pass", None, (), reference)
+            return Judgment("missing", open_reason(reading), (), shown)
+        return Judgment("pass", None, (), shown)
+
+
+# References that are names alone
 
 
 # The word, the indexes of the calls that leave the reference, and what is wrong in a line.
@@ -110,9 +153,9 @@ def _unlike(reading: Reading, detail: str) -> _Comparison:
 
 def _exact(reading: Reading, reference: list[str]) -> _Comparison:
     position = 0
-    blocks = _blocks(reading.calls)
+    blocks = _turns(reading.calls)
     for number, block in enumerate(blocks, 1):
-        if number == len(blocks) and _last_turn_is_open(reading):
+        if number == len(blocks) and last_turn_is_open(reading):
             fits = _names(block) <= Counter(reference[position:])
         elif len(block) == 1:
             fits = reference[position : position + 1] == [block[0].tool_name]
@@ -135,7 +178,7 @@ def _divergence(block: list[Step], reference: list[str], position: int) -> str:
 
 def _in_order(reading: Reading, reference: list[str]) -> _Comparison:
     position = 0
-    for block in _blocks(reading.calls):
+    for block in _turns(reading.calls):
         if position == len(reference):
             break
         if len(block) == 1:
@@ -172,24 +215,71 @@ def _paired(reading: Reading, reference: list[str], *, spare_calls: bool, spare_
     return ("missing" if reading.truncated and not spare_calls else "pass"), (), None
 
 
-def _blocks(calls: list[Step]) -> list[list[Step]]:
-    """The calls turn by turn; a call without a turn is a block of its own."""
-    blocks: list[list[Step]] = []
-    for call in calls:
-        if blocks and call.turn is not None and call.turn == blocks[-1][0].turn:
-            blocks[-1].append(call)
-        else:
-            blocks.append([call])
-    return blocks
-
-
 def _names(block: list[Step]) -> Counter[str]:
     return Counter(call.tool_name or "" for call in block)
 
 
-def _last_turn_is_open(reading: Reading) -> bool:
-    """Further calls of the last call's turn may follow: the record is truncated, and no step of a later turn came."""
-    if not reading.truncated:
-        return False
-    turn = next((step.turn for step in reversed(reading.steps) if step.turn is not None), None)
-    return turn is not None and turn == reading.calls[-1].turn
+def _turns(calls: list[Step]) -> list[list[Step]]:
+    return [calls[turn.start : turn.stop] for turn in turns(calls)]
+
+
+# References with arguments, parallel parts or alternatives
+
+
+def _verdict(board: Board, mode: Mode) -> _Comparison:
+    """The word on one alternative. What further calls can mend is never a failure, and what they can break no pass."""
+    mendable = mode in ("in_order", "superset")
+    hindrance = misfit(board, mode, certain=False)
+    if hindrance is not None:
+        open_end = board.truncated and mendable
+        return ("missing" if open_end else "fail"), *_evidence(board, mode, hindrance)
+    if board.truncated and not mendable:
+        return "missing", (), None
+    doubt = misfit(board, mode, certain=True) if board.doubtful else None
+    if doubt is None:
+        return "pass", (), None
+    steps = step_indexes([board.calls[number] for number in sorted(board.doubtful)])
+    return "missing", steps, "whether it fits depends on arguments that were not recorded"
+
+
+def _evidence(board: Board, mode: Mode, hindrance: Misfit) -> tuple[tuple[int, ...], str]:
+    """The steps that are in the way, and what is wrong in a line."""
+    calls = [board.calls[number] for number in hindrance.calls]
+    declared = board.reference.wanted
+    if not calls:
+        wanted = declared[hindrance.wanted[0]]
+        verb = {"exact": "is not called", "in_order": "does not follow"}.get(mode, "is called too seldom")
+        return (), f"{_named(wanted)} {verb}{_nearest(board.calls, [wanted])}"
+    if mode != "exact":
+        return step_indexes(calls), f"calls without a partner in the reference{_nearest(calls[:1], declared)}"
+    start = hindrance.calls[0]
+    due = declared[start : start + 1]
+    expected = _named(due[0]) if due else "no call"
+    found = repr(calls[0].tool_name) if len(calls) == 1 else f"{len(calls)} calls in one turn"
+    return step_indexes(calls), f"expected {expected}, found {found}{_nearest(calls[:1], due)}"
+
+
+def _nearest(calls: Iterable[Step], declared: Iterable[WantedCall]) -> str:
+    """The difference of the two that have the fewest, as the end of a sentence."""
+    pairs = (
+        (len(differences), call.index, differences[0])
+        for wanted in declared
+        if wanted.arguments is not None
+        for call in calls
+        if call.tool_name == wanted.tool and (differences := list(wanted.arguments.differences(call.arguments)))
+    )
+    nearest = min(islice(pairs, _MOST_COMPARED), default=None)
+    return "" if nearest is None else f" (step {nearest[1]}: {nearest[2]})"
+
+
+def _named(wanted: WantedCall) -> str:
+    return (
+        repr(wanted.tool) if wanted.arguments is None else f"{wanted.tool!r} with {short(wanted.written['arguments'])}"
+    )
+
+
+def _as_declared(call: Step) -> Json:
+    """The call as a reference would declare it."""
+    if call.arguments is None:
+        return {"tool": call.tool_name}
+    return {"tool": call.tool_name, "arguments": call.arguments}

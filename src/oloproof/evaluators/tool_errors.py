@@ -8,8 +8,9 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta
 
-from oloproof.evaluators.base import ConfigError, Name, Size, TrajectoryEvaluator, exact, open_reason
+from oloproof.evaluators.base import ConfigError, Name, Size, TrajectoryEvaluator, open_reason
 from oloproof.evaluators.counts import Count
+from oloproof.evaluators.numbers import exact
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment
 from oloproof.model.reading import Reading

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
+from msgspec import Struct
+
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import Judgment
 from oloproof.model.reading import Reading
@@ -25,6 +27,18 @@ class Evidence:
         self.user_verdicts = user_verdicts or {}
 
 
+class CaseProblem(Struct, frozen=True):
+    """Something wrong with a case's reference, as the end of a sentence whose subject is the value of ``expected`` that
+    ``path`` leads to (keys and, in lists, positions from 0). ``hint`` says what to write, "" where that is clear."""
+
+    message: str
+    path: tuple[str | int, ...]
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{'.'.join(('expected', *map(str, self.path)))} {self.message}"
+
+
 class Evaluator(Protocol):
     """One criterion. Built from the configuration, then asked once a case."""
 
@@ -40,8 +54,8 @@ class Evaluator(Protocol):
     def expected_fields(self) -> tuple[str, ...]:
         """The keys of ``expected`` that it reads."""
 
-    def case_problem(self, case: Case) -> str | None:
-        """What is wrong with the case's reference, found before anything runs; None when nothing is."""
+    def case_problems(self, case: Case) -> tuple[CaseProblem, ...]:
+        """What is wrong with the case's reference, found before anything runs."""
 
     def judge(self, evidence: Evidence) -> Judgment:
         """The verdict, total: it never raises on any evidence."""

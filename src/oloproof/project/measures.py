@@ -13,7 +13,7 @@ from oloproof.metrics.slices import parse_slice
 from oloproof.model.evidence import Evaluator
 from oloproof.model.project import QuantileSpec, SliceSpec, UserEvaluatorSpec
 from oloproof.project import codes, shape
-from oloproof.project.nodes import Fields, Items, Node, Scalar, describe
+from oloproof.project.nodes import Fields, Items, Node, Scalar, describe, inside
 from oloproof.project.policy import Measurable, MetricKind, decimal_text
 from oloproof.project.problems import Problems, shown
 from oloproof.project.spec import ConfigFile, QuantileEntry, UserEvaluatorEntry
@@ -135,7 +135,8 @@ def _build(build: Callable[[], EvaluatorBase], written: Fields, problems: Proble
         message, _, excerpt = error.message.partition("\n")
         if not message.startswith(error.field):
             message = f"{error.field}: {message}"
-        problems.at(written.place(error.field), codes.BAD_EVALUATOR, message, hint=excerpt)
+        place = inside(written.place(error.field), error.path)
+        problems.at(place, codes.BAD_EVALUATOR, message, hint=excerpt)
         return None
 
 

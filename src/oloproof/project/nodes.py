@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -68,6 +69,21 @@ class Fields(Struct, frozen=True, eq=False):
 
 
 Node = Scalar | Items | Fields
+
+
+def inside(node: Node, path: Sequence[str | int]) -> Node:
+    """The node that ``path`` (keys and positions) leads to, or the last one on the way that is there."""
+    for key in path:
+        if isinstance(node, Fields):
+            entry = node.entry(str(key))
+            if entry is None:
+                break
+            node = entry.value
+        elif isinstance(node, Items) and str(key).isdecimal() and int(key) < len(node.items):
+            node = node.items[int(key)]
+        else:
+            break
+    return node
 
 
 def plain(node: Node, problems: Problems) -> Any:

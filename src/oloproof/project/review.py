@@ -9,22 +9,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, islice, repeat
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
-from oloproof.errors import did_you_mean
+from oloproof.errors import MOST_PROBLEMS, did_you_mean
 from oloproof.evaluators import UserEvaluator
 from oloproof.evaluators.base import ReferenceEvaluator
 from oloproof.model.case import Case
+from oloproof.model.evidence import CaseProblem
 from oloproof.model.project import METADATA_PREFIX, Project
 from oloproof.model.values import lookup
 from oloproof.project import codes
-from oloproof.project.places import evaluator_place
+from oloproof.project.places import evaluator_place, expected_places
 from oloproof.project.problems import Problems, refuse, shown
 
-RESERVED = ("tools", "route", "state")
+RESERVED = ("tools", "any_of", "route", "state")
 NEAR = 2
 MOST_SUGGESTED = 1000
 """How many keys of metadata are remembered, to suggest one of them."""
@@ -45,8 +47,9 @@ class Review:
         self._evaluators = project.evaluators
         self._user_functions = any(isinstance(evaluator, UserEvaluator) for evaluator in self._evaluators)
         # Only an evaluator that reads a reference can find one wrong.
-        self._checks = [evaluator.case_problem for evaluator in self._evaluators if evaluator.expected_fields]
+        self._checks = [evaluator.case_problems for evaluator in self._evaluators if evaluator.expected_fields]
         self._read = {field for evaluator in self._evaluators for field in evaluator.expected_fields}
+        self._bad: list[tuple[Case, CaseProblem]] = []
         self._unread: Counter[str] = Counter()
         self._first: dict[str, int] = {}
         self._absent = set(self._read) if whole else set()
@@ -58,9 +61,7 @@ class Review:
     def see(self, case: Case) -> None:
         """The next case."""
         for check in self._checks:
-            problem = check(case)
-            if problem is not None:
-                self._problems.on(case.line, 0, codes.BAD_REFERENCE, f"case {shown(case.id)}: {problem}")
+            self._bad += [(case, problem) for problem in check(case)]
         for key in case.expected.keys() - self._read:
             self._unread[key] += 1
             self._first.setdefault(key, case.line)
@@ -76,12 +77,22 @@ class Review:
 
     def conclude(self) -> tuple[str, ...]:
         """What is only worth a warning. Raises a UsageError with every problem, those of the configuration first."""
+        self._locate_bad_references()
         if self._problems.found:  # a row that was refused may hold what the others lack
             self._absent.clear()
         misread = dict(self._misread())
         warnings = [*self._expected_keys(misread.values()), *self._absences(misread), *self._slices()]
         refuse([*self._config.found, *self._problems.found])
         return (*warnings, *self._identical_inputs())
+
+    def _locate_bad_references(self) -> None:
+        """Note them with their places, as far as they will be told."""
+        told = {(case.line, case.id, problem): case for case, problem in self._bad}
+        wanted = [(case, problem.path) for (_, _, problem), case in islice(told.items(), MOST_PROBLEMS)]
+        places = chain(expected_places(self._problems.file, wanted) if wanted else (), repeat(None))
+        for (line, case_id, problem), place in zip(told, places, strict=False):
+            message = f"case {shown(case_id)}: {problem}"
+            self._problems.on(*(place or (line, 0)), codes.BAD_REFERENCE, message, hint=problem.hint)
 
     def _misread(self) -> Iterator[tuple[str, str]]:
         """Keys that the configuration names, that no case has, and that are nearly one that nothing reads; with that

@@ -17,9 +17,10 @@ from msgspec.structs import replace
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers import recordings
 from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.evidence import CaseProblem
 from oloproof.model.project import ImportSpec, Project, RecordedSystem
 from oloproof.model.recording import Recording, brings_a_case, read, skim, to_attempt, to_case
-from oloproof.project import check_cases
+from oloproof.project import check_cases, place_in_line
 from oloproof.record.steps import printable
 from oloproof.store import SourceRef, file_digest
 
@@ -86,7 +87,7 @@ class Recordings:
         for place, recording, source in self._read():
             case = to_case(recording) if self._own_dataset else self._cases.get(recording.case)
             self._ignored += not self._own_dataset and brings_a_case(recording)
-            problems += self._problems(place, recording, case, seen)
+            problems += self._problems(place, recording, case, seen, source)
             if len(problems) >= MOST_PROBLEMS:
                 break
             if self._own_dataset and case is not None and not case.expected.keys() <= keys.keys():
@@ -131,6 +132,7 @@ class Recordings:
         recording: Recording,
         case: Case | None,
         seen: dict[tuple[str, int], tuple[str, int]],
+        source: SourceRef | None,
     ) -> list[Problem]:
         """What is wrong with a recording beside the others. ``seen`` says where each case and trial was recorded."""
         file, line = place
@@ -143,10 +145,10 @@ class Recordings:
             return [Problem("OLO311", what, "record the dataset's cases under their own ids", file=file, line=line)]
         if not self._own_dataset:
             return []
+        wrongs = (wrong for evaluator in self._project.evaluators for wrong in evaluator.case_problems(case))
         return [
-            Problem("OLO312", f"case {case.id!r}: {wrong}", file=file, line=line)
-            for evaluator in self._project.evaluators
-            if (wrong := evaluator.case_problem(case)) is not None
+            Problem("OLO312", f"case {case.id!r}: {wrong}", wrong.hint, file, line, _column(place, source, wrong))
+            for wrong in dict.fromkeys(wrongs)
         ]
 
 
@@ -155,6 +157,16 @@ def _import(files: Sequence[str], spec: ImportSpec) -> Import:
     from oloproof.runner.files import files as opened
 
     return Import(opened(files), spec.format, metadata=spec.metadata)
+
+
+def _column(place: tuple[str, int], source: SourceRef | None, problem: CaseProblem) -> int:
+    """Where in its line a recording says what is wrong; 0 in a file of another format."""
+    if source is None:
+        return 0
+    file, line = place
+    with open(file, "rb") as recorded:
+        recorded.seek(source.offset)
+        return place_in_line(recorded.read(source.length), line, ("expected", *problem.path))[1]
 
 
 def _digest(file: str) -> str:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from msgspec.json import decode
 
 from oloproof.evaluators.base import excerpt
-from oloproof.evaluators.json_schema import compile_schema
+from oloproof.evaluators.schemas import compile_schema
 from oloproof.model.values import lookup
 from oloproof.record.marks import Verdict
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fakes.evidence import call, case, of_steps
+from fakes.evidence import call, case, of_steps, problems
 from oloproof.evaluators.agents import Route, ToolPermissions
 from oloproof.model.judgment import Judgment
 from oloproof.model.trajectory import Step
@@ -69,11 +69,11 @@ def test_where_the_route_leaves_the_reference(route: list[str], truncated: bool,
     ],
 )
 def test_routes_that_are_problems(route: Any, problem: str | None):
-    assert Route().case_problem(case({"route": route})) == problem
+    assert problems(Route(), case({"route": route})) == problem
 
 
 def test_a_case_without_a_route_has_no_problem():
-    assert Route().case_problem(case({})) is None
+    assert problems(Route(), case({})) is None
 
 
 PERMISSIONS = ToolPermissions(permissions={"triage": (), "billing": ("lookup", "refund")})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakes.evidence import calls, case, of_output, of_steps
+from fakes.evidence import calls, case, of_output, of_steps, problems
 from oloproof.evaluators import EVALUATORS, ConfigError, UserEvaluator, judge
 from oloproof.evaluators.base import EXCERPT_LENGTH, EvaluatorBase, excerpt
 from oloproof.evaluators.counting import CallBounds
@@ -95,7 +95,7 @@ def test_only_excludes_other_cases_whatever_the_system_did(name: str):
 @by_type
 def test_a_case_that_is_not_selected_has_no_problem(name: str):
     evaluator = built(name, only="metadata.surface == chat")
-    assert evaluator.case_problem(case({"answer": [], "tools": 1, "route": [], "total": "x"}, surface="mail")) is None
+    assert problems(evaluator, case({"answer": [], "tools": 1, "route": [], "total": "x"}, surface="mail")) is None
 
 
 @by_type
@@ -108,12 +108,17 @@ def test_only_must_be_a_condition(name: str):
 
 def test_only_reads_expected_too():
     evaluator = built("agent_tool_sequence", only="expected.kind == a or expected.tools.0 == b or metadata.x == 1")
-    assert evaluator.expected_fields == ("tools", "kind")
+    assert evaluator.expected_fields == ("tools", "any_of", "kind")
 
 
 @pytest.mark.parametrize(
     ("name", "fields"),
-    [("contains", ("answer",)), ("agent_route", ("route",)), ("agent_no_undeclared_tool", ("tools",)), ("regex", ())],
+    [
+        ("contains", ("answer",)),
+        ("agent_route", ("route",)),
+        ("agent_no_undeclared_tool", ("tools", "any_of")),
+        ("regex", ()),
+    ],
 )
 def test_expected_fields(name: str, fields: tuple[str, ...]):
     assert built(name).expected_fields == fields
@@ -270,7 +275,7 @@ def test_every_evidence_has_a_judgment_that_json_can_carry(name: str, attempt: A
         assert judgment.reason in MISSING_REASONS
     if judgment.verdict == "excluded":
         assert judgment.reason in EXCLUDED_REASONS
-    if evaluator.case_problem(evidence.case) is None:
+    if problems(evaluator, evidence.case) is None:
         assert judgment.reason != "evaluator_error"
     assert msgspec.json.decode(msgspec.json.encode(judgment), type=Judgment).verdict == judgment.verdict
 

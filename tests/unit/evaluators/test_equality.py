@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fakes.evidence import case, of_output
+from fakes.evidence import case, of_output, problems
 from oloproof.evaluators import ConfigError
 from oloproof.evaluators.equality import ExactMatch, Numeric
 from oloproof.model.judgment import Judgment
@@ -42,7 +42,7 @@ def test_null_is_a_literal_reference():
 
 
 def test_a_reference_that_nothing_equals_is_a_problem():
-    assert EXACT.case_problem(case({"answer": [{TAG: "set {1}"}]})) == (
+    assert problems(EXACT, case({"answer": [{TAG: "set {1}"}]})) == (
         "expected.answer holds a value that JSON cannot carry, which nothing equals"
     )
 
@@ -75,7 +75,7 @@ def test_what_is_no_number_fails(found: Any):
 
 @pytest.mark.parametrize("reference", [True, "1", None, math.nan])
 def test_a_reference_that_is_no_number_is_a_problem(reference: Any):
-    assert TOTAL.case_problem(case({"total": reference})) == "expected.total must be a number"
+    assert problems(TOTAL, case({"total": reference})) == "expected.total must be a number"
 
 
 @pytest.mark.parametrize(

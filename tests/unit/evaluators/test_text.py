@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fakes.evidence import case, of_output
+from fakes.evidence import case, of_output, problems
 from oloproof.evaluators import ConfigError
 from oloproof.evaluators.text import Contains, Regex
 from oloproof.model.judgment import Judgment
@@ -38,12 +38,12 @@ def test_what_is_no_text_fails(answer: Any):
 
 @pytest.mark.parametrize("reference", ["", None, 7, ["a"]])
 def test_a_reference_that_is_no_text_is_a_problem_of_the_case(reference: Any):
-    assert ANSWER.case_problem(case({"answer": reference})) == "expected.answer must be a text that is not empty"
+    assert problems(ANSWER, case({"answer": reference})) == "expected.answer must be a text that is not empty"
     assert ANSWER.judge(of_output({"answer": "x"}, {"answer": reference})).reason == "evaluator_error"
 
 
 def test_a_case_without_the_reference_has_no_problem():
-    assert ANSWER.case_problem(case({"other": ""})) is None
+    assert problems(ANSWER, case({"other": ""})) is None
 
 
 def test_paths_reach_inside():

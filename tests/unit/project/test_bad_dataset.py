@@ -243,13 +243,58 @@ TABLE = [
     Bad(
         "ref.jsonl",
         '{"id": "a", "expected": {"tools": "x"}}\n',
-        [":1: case 'a': expected.tools must be a list of tool names [OLO213]"],
-        "",
+        [
+            ":1:35: case 'a': expected.tools must be a list of tools [OLO213]",
+        ],
+        "a part of it is a tool's name, {tool, arguments} or {parallel: […]}",
     ),
     Bad(
         "ref2.jsonl",
         '{"id": "a", "expected": {"answer": ""}}\n',
-        [":1: case 'a': expected.answer must be a text that is not empty [OLO213]"],
+        [":1:36: case 'a': expected.answer must be a text that is not empty [OLO213]"],
+        "",
+    ),
+    Bad(
+        "calls.jsonl",
+        '{"id": "a", "expected": {"tools": ["x", 3, {"tool": "", "argumens": {}}, {"tool": "x", "arguments": []}]}}\n'
+        '\n{"id": "b", "expected": {"tools": [{"parallel": [], "x": 1}, {"parallel": [{"parallel": ["x"]}]}]}}\n'
+        '{"id": "c", "expected": {"tools": ["x"], "any_of": [["x"]]}}\n{"id": "d", "expected": {"any_of": [[], "x"]}}\n'
+        '{"id": "e", "expected": {"any_of": []}}\n',
+        [
+            ":1:41: case 'a': expected.tools.1 must be a tool's name, {tool, arguments} or {parallel: […]} [OLO213]",
+            ":1:53: case 'a': expected.tools.2.tool must be a tool's name [OLO213]",
+            ":1:69: case 'a': expected.tools.2.argumens is no key here: the keys are tool and arguments [OLO213]",
+            ":1:101: case 'a': expected.tools.3.arguments must be an object of arguments by name [OLO213]",
+            ":3:49: case 'b': expected.tools.0.parallel must be a list of calls that is not empty [OLO213]",
+            ":3:58: case 'b': expected.tools.0.x is no key here: parallel stands alone [OLO213]",
+            ":3:76: case 'b': expected.tools.1.parallel.0 must be a tool's name or {tool, arguments} [OLO213]",
+            ":4:52: case 'c': expected.any_of is there beside expected.tools [OLO213]",
+            ":5:41: case 'd': expected.any_of.1 must be a list of tools [OLO213]",
+            ":6:36: case 'e': expected.any_of is empty: no run is one of no alternatives [OLO213]",
+        ],
+        "",
+    ),
+    Bad(
+        "matchers.yaml",
+        "- id: a\n  expected:\n    tools:\n    - tool: x\n      arguments:\n        a: {one_of: []}\n"
+        "        b: {approx: 1, tolerance: -1}\n        c.d: any\n",
+        [
+            ":6:12: case 'a': expected.tools.0.arguments.a one_of is empty: no value is one of none [OLO213]",
+            ":7:12: case 'a': expected.tools.0.arguments.b approx needs a tolerance from 0 up [OLO213]",
+            ":8:14: case 'a': expected.tools.0.arguments.c.d 'any' may be meant as a text or as a matcher [OLO213]",
+        ],
+        "",
+    ),
+    Bad(
+        "two.json",
+        '[{"id": "a", "expected": {"tools": ["x"]}}, {"id": "b", "expected": {"tools": [1]}}]',
+        [":1:80: case 'b': expected.tools.0 must be a tool's name, {tool, arguments} or {parallel: […]} [OLO213]"],
+        "",
+    ),
+    Bad(
+        "ref.csv",
+        'id,expected.tools:json\na,"[1]"\n',
+        [":2: case 'a': expected.tools.0 must be a tool's name, {tool, arguments} or {parallel: […]} [OLO213]"],
         "",
     ),
     Bad(
