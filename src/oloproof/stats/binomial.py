@@ -8,6 +8,7 @@ nothing that overflows, and about 75 √(n p (1−p)) steps whatever n is. Tails
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import accumulate
 from math import fsum
@@ -29,6 +30,18 @@ def sf(k: int, *, n: int, p: Fraction) -> float:
     """P(X > k) for X ~ Binomial(n, p), summed from its own side and therefore precise where it is small."""
     first, masses = _masses(n, p)
     return fsum(masses[max(0, k + 1 - first) :])
+
+
+def between(low: int, high: int, *, n: int, p: Fraction) -> float:
+    """P(low ≤ X ≤ high); 0 where low > high."""
+    first, masses = _masses(n, p)
+    return fsum(masses[max(0, low - first) : max(0, high + 1 - first)])
+
+
+def where(holds: Callable[[int], bool], *, n: int, p: Fraction) -> float:
+    """The probability of the outcomes for which ``holds``."""
+    first, masses = _masses(n, p)
+    return fsum(mass for k, mass in enumerate(masses, first) if holds(k))
 
 
 def tail_size(limit: float, *, n: int, p: Fraction) -> int:

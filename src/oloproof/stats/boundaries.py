@@ -37,10 +37,24 @@ def boundaries(n: int, threshold: Fraction, *, method: Method = "wilson", level:
     A rule that wants *at most* t is the same rule about failures: ask for ``1 − t`` and count failures instead of
     passes. Nothing is decided where n is 0. Raises ValueError unless 0 ≤ threshold ≤ 1 and 0 < level < 1.
     """
+    pass_from, fail_to = turns(n, threshold, method=method, level=level)
+    return Boundaries(
+        pass_from=pass_from,
+        fail_to=fail_to,
+        # No system is below a threshold of 0.
+        false_pass=0.0 if pass_from is None or threshold == 0 else binomial.sf(pass_from - 1, n=n, p=threshold),
+        false_fail=0.0 if fail_to is None else binomial.cdf(fail_to, n=n, p=threshold),
+    )
+
+
+def turns(
+    n: int, threshold: Fraction, *, method: Method = "wilson", level: float = 0.95
+) -> tuple[int | None, int | None]:
+    """``pass_from`` and ``fail_to`` of :func:`boundaries` alone."""
     if not 0 <= threshold <= 1:
         raise ValueError(f"a threshold for a rate lies between 0 and 1, it cannot be {threshold}")
     if n == 0:
-        return Boundaries(None, None, 0.0, 0.0)
+        return None, None
 
     # Compared as doubles: where a bound equals the threshold in exact arithmetic (one failure of one case under the
     # exact method, 0.975), the binary tail of the double must not decide.
@@ -55,10 +69,4 @@ def boundaries(n: int, threshold: Fraction, *, method: Method = "wilson", level:
     counts = range(n + 1)
     pass_from = bisect_left(counts, True, key=lower_reaches)
     undecided_from = bisect_left(counts, True, key=upper_reaches)
-    return Boundaries(
-        pass_from=pass_from if pass_from <= n else None,
-        fail_to=undecided_from - 1 if undecided_from > 0 else None,
-        # No system is below a threshold of 0.
-        false_pass=binomial.sf(pass_from - 1, n=n, p=threshold) if threshold > 0 else 0.0,
-        false_fail=binomial.cdf(undecided_from - 1, n=n, p=threshold),
-    )
+    return pass_from if pass_from <= n else None, undecided_from - 1 if undecided_from > 0 else None

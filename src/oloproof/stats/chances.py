@@ -22,6 +22,28 @@ if TYPE_CHECKING:
 _NEGLIGIBLE = 1e-16
 
 
+class Region(NamedTuple):
+    """Which numbers of passes among n cases are called PASS and which FAIL; whatever is in between is undecided.
+
+    PASS from ``pass_from`` to ``pass_to``, both included, and FAIL up to ``fail_to`` and from ``fail_from`` on. No
+    number is where the first exceeds the second, ``fail_to`` is −1 and ``fail_from`` exceeds n.
+    """
+
+    n: int
+    pass_from: int
+    pass_to: int
+    fail_to: int
+    fail_from: int
+
+    def passes(self, count: int) -> bool:
+        """Whether so many passes are called PASS."""
+        return self.pass_from <= count <= self.pass_to
+
+    def fails(self, count: int) -> bool:
+        """Whether so many are called FAIL."""
+        return count <= self.fail_to or count >= self.fail_from
+
+
 class Chances(NamedTuple):
     """The probabilities of the three verdicts."""
 
@@ -42,8 +64,15 @@ def of_rate(n: int, *, pass_from: int | None, fail_to: int | None, truth: Fracti
     quantile is such a rule about the cases within its bound, with the ranks of :func:`oloproof.stats.quantile.ranks`;
     one on observed counts, failures or new failures, is PASS from n − F on and FAIL up to n − F − 1.
     """
-    passes = 0.0 if pass_from is None else binomial.sf(pass_from - 1, n=n, p=truth)
-    fails = 0.0 if fail_to is None else binomial.cdf(fail_to, n=n, p=truth)
+    passes_from = n + 1 if pass_from is None else pass_from
+    fails_to = -1 if fail_to is None else fail_to
+    return of_region(Region(n, passes_from, n, fails_to, n + 1), truth=truth)
+
+
+def of_region(region: Region, *, truth: Fraction) -> Chances:
+    """The same for a rule that may have a maximum as well."""
+    passes = binomial.between(region.pass_from, region.pass_to, n=region.n, p=truth)
+    fails = binomial.cdf(region.fail_to, n=region.n, p=truth) + binomial.sf(region.fail_from - 1, n=region.n, p=truth)
     return _chances(passes, fails)
 
 

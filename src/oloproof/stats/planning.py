@@ -10,12 +10,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from math import ceil, inf
+from functools import partial
+from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from oloproof.stats import binomial
-from oloproof.stats.boundaries import boundaries
+from oloproof.stats import binomial, paired
+from oloproof.stats.boundaries import boundaries, turns
 from oloproof.stats.level import z
+from oloproof.stats.paired import Pairs
 from oloproof.stats.proportion import Method, interval
 
 if TYPE_CHECKING:
@@ -28,9 +30,10 @@ if TYPE_CHECKING:
 # How far a search for a number of cases goes, in steps: most end early, and what is beyond the last is told as such.
 _REACHES = (1_250, 5_000, 20_000)
 
-# What "likely" means, and how many further cases are too many to say so.
+# What "likely" means, and how many further cases are too many to say so, or to say anything.
 _LIKELY = 0.9
 _FAR = 2**17
+_NEVER = 2**24
 
 
 class Sizes(NamedTuple):
@@ -41,6 +44,10 @@ class Sizes(NamedTuple):
 
     first: int | None
     stable: int | None
+
+
+Turns = Callable[[int], tuple[int | None, int | None]]
+"""From so many cases on, from how many passes a rule is PASS and up to how many it is FAIL; None where no number is."""
 
 
 class Settling(NamedTuple):
@@ -57,6 +64,19 @@ class Settling(NamedTuple):
     all_fail: int | None
     likely: int | None
     recovered: bool
+
+
+class PairSettling(NamedTuple):
+    """How many more pairs would settle a rule on a difference; None where no number would, or more than 131,072.
+
+    ``all_good``: if both runs agree on all of them, or, for a rule that asks for a difference above 0, all are fixed.
+    ``all_broken``: if all are broken. ``likely``: about how many settle it with a probability of 90 % if pairs go on to
+    be fixed and broken as often as those in hand, by the normal approximation.
+    """
+
+    all_good: int | None
+    all_broken: int | None
+    likely: int | None
 
 
 def needed_to_pass(
@@ -104,33 +124,74 @@ def settle(
     passed: int, failed: int, missing: int, *, threshold: Fraction, method: Method = "wilson", level: float = 0.95
 ) -> Settling:
     """How many more cases would settle "the pass rate is at least ``threshold``", what is missing staying so."""
-    bar = float(threshold)
+    return settle_by(passed, failed, missing, turns=partial(turns, threshold=threshold, method=method, level=level))
+
+
+def settle_by(passed: int, failed: int, missing: int, *, turns: Turns) -> Settling:
+    """The same of any rule that is PASS from some number of passes on, and FAIL up to another one."""
 
     def passes(more: int) -> bool:
-        counted = passed + more + failed + missing > 0
-        return counted and interval(passed + more, failed, missing, method=method, level=level)[0] >= bar
+        pass_from, _ = turns(passed + failed + missing + more)
+        return pass_from is not None and passed + more >= pass_from
 
     def fails(more: int) -> bool:
-        return interval(passed, failed + more, missing, method=method, level=level)[1] < bar
+        _, fail_to = turns(passed + failed + missing + more)
+        return fail_to is not None and passed + missing <= fail_to
 
+    pass_from, _ = turns(passed + failed + missing)
     return Settling(
-        all_pass=_smallest(passes) if threshold < 1 else None,
-        all_fail=_smallest(fails) if threshold > 0 else None,
-        likely=_likely(passed, failed, missing, threshold=threshold, method=method, level=level),
-        recovered=interval(passed + missing, failed, 0, method=method, level=level)[0] >= bar,
+        all_pass=_smallest(passes, limit=_NEVER),
+        all_fail=_smallest(fails, limit=_NEVER),
+        likely=_likely(passed, failed, missing, turns=turns),
+        recovered=pass_from is not None and passed + missing >= pass_from,
     )
 
 
-def pairs_needed(margin: float, *, discordant: float, chance: float = 0.8, level: float = 0.95) -> int:
-    """About how many pairs show, with so much probability, that an unchanged system is not worse by ``margin``.
+def settle_pairs(pairs: Pairs, *, at_least: float, at_most: float = 1.0, level: float = 0.95) -> PairSettling:
+    """How many more pairs would settle "the difference lies within [at_least, at_most]", what is missing staying so."""
+    hopeful = "fixed" if at_least == 0 else "both_pass"
 
-    n = (z + z_chance)² ψ / δ² where the share ψ of the pairs is discordant, by the normal approximation to b − c with
-    variance n ψ; and at least z² (1 − δ) / δ, which the score interval wants where no pair is discordant.
+    def with_more(more: int, kind: str) -> tuple[float, float]:
+        return paired.interval(pairs._replace(**{kind: getattr(pairs, kind) + more}), level=level)
+
+    def good(more: int) -> bool:
+        lower, upper = with_more(more, hopeful)
+        return lower > 0 if at_least == 0 else lower >= at_least and upper <= at_most
+
+    def bad(more: int) -> bool:
+        return with_more(more, "broken")[1] < at_least
+
+    all_good = _smallest(good, limit=_NEVER)
+    likely = _likely_pairs(pairs, at_least=at_least, at_most=at_most, level=level)
+    if likely is not None and all_good is not None and not pairs.fixed + pairs.broken:
+        likely = max(likely, all_good)
+    return PairSettling(all_good, _smallest(bad, limit=_NEVER), likely)
+
+
+def pairs_needed(
+    margin: float, *, discordant: float, difference: float = 0.0, chance: float = 0.8, level: float = 0.95
+) -> int | None:
+    """About how many pairs show, with so much probability, that a candidate is not worse by ``margin``, where in truth
+    it is better by ``difference``; None where it is worse by the margin or more.
+
+    n = (z √ψ + z_chance √(ψ − d²))² / (δ + d)² where the share ψ of the pairs is discordant, by the normal
+    approximation to b − c (Miettinen 1968; for d = 0 it is (z + z_chance)² ψ / δ²); and at least z² (1 − δ) / δ, which
+    the score interval wants where no pair is discordant. A margin of 0 asks that the candidate is shown to be better.
     """
     from statistics import NormalDist
 
-    reach = z(level) + NormalDist().inv_cdf(chance)
-    return ceil(max(reach**2 * discordant / margin**2, z(level) ** 2 * (1 - margin) / margin))
+    distance = margin + difference
+    if distance <= 0:
+        return None
+    spread = sqrt(max(0.0, discordant - difference**2))
+    approximate = ((z(level) * sqrt(discordant) + NormalDist().inv_cdf(chance) * spread) / distance) ** 2
+    return ceil(max(approximate, agreeing_needed(margin, level=level) or 0))
+
+
+def agreeing_needed(margin: float, *, level: float = 0.95) -> int | None:
+    """How many pairs show that the runs differ by less than ``margin`` if no pair differs, ⌈z² (1 − δ) / δ⌉; None where
+    the margin is 0."""
+    return ceil(z(level) ** 2 * (1 - margin) / margin) if margin > 0 else None
 
 
 class _Turns(NamedTuple):
@@ -187,20 +248,38 @@ def _smallest(holds: Callable[[int], bool], *, limit: float = inf) -> int | None
     return bisect_left(range(enough), True, key=holds)
 
 
-def _likely(passed: int, failed: int, missing: int, *, threshold: Fraction, method: Method, level: float) -> int | None:
+def _likely(passed: int, failed: int, missing: int, *, turns: Turns) -> int | None:
     """How many further cases settle the rule with 90 % at the observed rate; see :class:`Settling`."""
     if passed + failed == 0:
         return None
     rate = Fraction(passed, passed + failed)
 
     def enough(more: int) -> bool:
-        turn = boundaries(passed + failed + missing + more, threshold, method=method, level=level)
-        settled = 0.0
-        if turn.pass_from is not None:
-            settled += binomial.sf(turn.pass_from - passed - 1, n=more, p=rate)
-        if turn.fail_to is not None:
-            settled += binomial.cdf(turn.fail_to - passed - missing, n=more, p=rate)
-        return more > 0 and settled >= _LIKELY
+        pass_from, fail_to = turns(passed + failed + missing + more)
+        undecided_from = 0 if fail_to is None else fail_to - passed - missing + 1
+        undecided_to = more if pass_from is None else pass_from - passed - 1
+        return more > 0 and binomial.between(undecided_from, undecided_to, n=more, p=rate) <= 1 - _LIKELY
+
+    return _smallest(enough, limit=_FAR)
+
+
+def _likely_pairs(pairs: Pairs, *, at_least: float, at_most: float, level: float) -> int | None:
+    """See :class:`PairSettling`: b − c of m further pairs is taken as normal with mean m D and variance m (ψ − D²)."""
+    from statistics import NormalDist
+
+    known = pairs.both_pass + pairs.fixed + pairs.broken + pairs.both_fail
+    if not known:
+        return None
+    difference, discordant = (pairs.fixed - pairs.broken) / known, (pairs.fixed + pairs.broken) / known
+    spread = sqrt(max(0.0, discordant - difference**2))
+    unlikely = NormalDist().inv_cdf(_LIKELY)
+    below, above = difference < at_least, difference > at_most
+
+    def enough(more: int) -> bool:
+        total, net, open_ = pairs.n + more, pairs.fixed - pairs.broken + more * difference, pairs.n - known
+        over, under = net - total * at_least, total * at_most - net
+        distance = -over if below else -under if above else min(over, under)
+        return distance - open_ >= z(level) * sqrt(total * discordant) + unlikely * spread * sqrt(more)
 
     return _smallest(enough, limit=_FAR)
 

@@ -64,6 +64,15 @@ def ranks(n: int, *, q: Fraction, level: float) -> tuple[int, int]:
     return binomial.tail_size(outside, n=n, p=q), n + 1 - binomial.tail_size(outside, n=n, p=1 - q)
 
 
+def turns(n: int, *, q: Fraction, level: float = 0.95) -> tuple[int | None, int | None]:
+    """Where "the q-quantile is at most x" turns, in how many of n values are known to be at most x: it holds from the
+    first number on, and does not up to the second; None where no number shows it."""
+    if n == 0:
+        return None, None
+    r, s = ranks(n, q=q, level=level)
+    return s if s <= n else None, r - 1 if r else None
+
+
 def needed_for_upper_bound(q: Fraction, *, missing: int, level: float = 0.95) -> int:
     """The smallest n, the ``missing`` among them, for which the q-quantile has an upper bound.
 
