@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from math import ceil, log, prod
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial, norm
 
-from oloproof.stats import chances, paired, planning
+from oloproof.stats import chances, paired, planning, quantile
 from oloproof.stats.boundaries import boundaries
 from oloproof.stats.paired import Pairs
 from oloproof.stats.proportion import interval
@@ -123,3 +124,102 @@ def test_five_thousand_cases() -> None:
     assert chances.of_difference(5000, fixed=0.25, broken=0.25, at_least=-0.02).passes == pytest.approx(
         0.5161, abs=5e-5
     )
+
+
+# --- rules on quantiles and on pairs ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("q", ["0.5", "0.9", "0.95", "0.2"])
+def test_where_a_quantile_turns_is_found_for_all_sizes_at_once(q: str) -> None:
+    """The sizes for power take the ranks from one vectorised search; decisions compute them one by one."""
+    table = planning._quantile_table(Fraction(q), 1250, level=0.95)
+    for n in (*range(1, 120), 367, 368, 1250):
+        pass_from, fail_to = quantile.turns(n, q=Fraction(q))
+        row = int(table.pass_from[n - 1]), int(table.fail_to[n - 1])
+        assert row == (n + 1 if pass_from is None else pass_from, -1 if fail_to is None else fail_to)
+
+
+def test_sizes_for_a_quantile() -> None:
+    found = planning.needed_for_quantile(Fraction("0.9"), truth=Fraction("0.95"))
+
+    def chance(n: int) -> float:
+        _, s = quantile.ranks(n, q=Fraction("0.9"), level=0.95)
+        return float(binom.sf(s - 1, n, 0.95))
+
+    assert found.first == next(n for n in range(1, 999) if chance(n) >= 0.8)
+    assert found.stable == next(n for n in range(1, 999) if all(chance(m) >= 0.8 for m in range(n, n + 61)))
+
+
+def test_what_would_settle_a_quantile_by_trying_every_number() -> None:
+    turns = partial(quantile.turns, q=Fraction("0.95"))
+    found = planning.settle_by(36, 3, 1, turns=turns)
+
+    def at_most(within: int, beyond: int) -> str:
+        values = quantile.interval([1.0] * within + [9.0] * beyond, [1.0], q=Fraction("0.95"))
+        return "PASS" if values.upper == 1.0 else "FAIL" if values.lower == 9.0 else ""
+
+    assert found.all_pass == next(m for m in range(999) if at_most(36 + m, 3) == "PASS")
+    assert found.all_fail == next(m for m in range(999) if at_most(36, 3 + m) == "FAIL")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "at_least", "at_most"),
+    [
+        (Pairs(83, 10, 8, 19), -0.05, 1.0),
+        (Pairs(40, 5, 2, 3, was_pass=2), 0.0, 1.0),
+        (Pairs(90, 5, 5, 0), -0.05, 0.05),
+        (Pairs(100, 0, 0, 0), -0.02, 1.0),
+    ],
+)
+def test_what_would_settle_pairs_by_trying_every_number(pairs: Pairs, at_least: float, at_most: float) -> None:
+    found = planning.settle_pairs(pairs, at_least=at_least, at_most=at_most)
+    kind = "fixed" if at_least == 0 else "both_pass"
+
+    def bounds(more: int, of: str) -> tuple[float, float]:
+        return paired.interval(pairs._replace(**{of: getattr(pairs, of) + more}))
+
+    def passes(more: int) -> bool:
+        lower, upper = bounds(more, kind)
+        return lower >= at_least and upper <= at_most
+
+    assert found.all_good == next(m for m in range(999) if passes(m))
+    assert found.all_broken == next(m for m in range(999) if bounds(m, "broken")[1] < at_least)
+
+
+def test_pairs_that_likely_settle_do_so_in_nine_of_ten_cases() -> None:
+    """A normal approximation, against the exact chance of a fresh run of that size."""
+    pairs = Pairs(83, 10, 8, 19)
+    likely = planning.settle_pairs(pairs, at_least=-0.05).likely
+    assert likely is not None
+    n = pairs.n + likely
+    fresh = chances.of_difference(n, fixed=10 / 120, broken=8 / 120, at_least=-0.05)
+    assert 0.8 < fresh.passes + fresh.fails < 0.95
+
+
+@pytest.mark.parametrize(
+    ("discordant", "difference", "margin"), [(0.1, 0.02, 0.02), (0.2, 0.1, 0.0), (0.1, -0.02, 0.05)]
+)
+@pytest.mark.parametrize("chance", [0.8, 0.9])
+def test_pairs_needed_against_enumeration(discordant: float, difference: float, margin: float, chance: float) -> None:
+    n = planning.pairs_needed(margin, discordant=discordant, difference=difference, chance=chance)
+    assert n is not None
+    fixed, broken = (discordant + difference) / 2, (discordant - difference) / 2
+    found = chances.of_difference(n, fixed=fixed, broken=broken, at_least=-margin)
+    assert found.passes == pytest.approx(chance, abs=0.03)
+
+
+def test_no_number_of_pairs_shows_what_is_not_so() -> None:
+    assert planning.pairs_needed(0.02, discordant=0.1, difference=-0.02) is None
+    assert planning.pairs_needed(0.0, discordant=0.1) is None
+    assert planning.agreeing_needed(0.0) is None
+    assert planning.agreeing_needed(0.02) == 189
+
+
+def test_chances_of_a_rule_with_two_bounds() -> None:
+    region = chances.Region(50, 30, 40, 20, 48)
+    found = chances.of_region(region, truth=Fraction("0.7"))
+    passes = binom.cdf(40, 50, 0.7) - binom.cdf(29, 50, 0.7)
+    fails = binom.cdf(20, 50, 0.7) + binom.sf(47, 50, 0.7)
+    assert found == pytest.approx((passes, fails, 1 - passes - fails), rel=0, abs=1e-12)
+    nowhere = chances.of_region(chances.Region(50, 51, 50, -1, 51), truth=Fraction("0.7"))
+    assert nowhere == chances.Chances(0.0, 0.0, 1.0)

@@ -17,6 +17,7 @@ from oloproof.errors import ExitCode, OloproofError, Problem, did_you_mean
 COMMANDS = {
     "init": "Write a small project that runs and gates out of the box.",
     "check": "Validate the project and say what each rule could decide.",
+    "plan": "Say how likely each rule is to be settled, and by how many cases.",
     "run": "Run the system over the dataset, judge, measure and gate.",
     "judge": "Judge trajectories recorded earlier; nothing is run.",
     "gate": "Decide a stored run again, or approve a rule that asks for a person.",

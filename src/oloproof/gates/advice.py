@@ -9,6 +9,7 @@ from typing import get_args
 from oloproof.model.decision import Decision, Policy, RateFinding, State
 from oloproof.model.project import METADATA_PREFIX
 from oloproof.model.tally import NONE, UNPLACED, Measured, Quantile, Rate
+from oloproof.stats.level import tail
 
 LOW_CONFIDENCE = 0.9
 TOLERATED_EXCESS = 1.5
@@ -71,13 +72,22 @@ def _unlisted_states(policy: Policy) -> Iterator[str]:
             yield f"{state} is in neither block_on nor warn_on: it does not block"
 
 
-def _achieved_error(decision: Decision, policy: Policy) -> Iterator[str]:
-    if not isinstance(decision.finding, RateFinding):
-        return
-    nominal, n = (1 - policy.confidence_level) / 2, decision.finding.n
-    for error, called in ((decision.finding.false_pass, "PASS"), (decision.finding.false_fail, "FAIL")):
+def error_advice(*, false_pass: float | None, false_fail: float | None, n: int, level: float) -> Iterator[str]:
+    """What is said of a rule whose achieved error (None: not known) is far above the nominal one."""
+    nominal = tail(level)
+    for error, called in ((false_pass, "PASS"), (false_fail, "FAIL")):
         if error is not None and error > TOLERATED_EXCESS * nominal:
             yield (
-                f"rule '{decision.rule}' calls a system exactly at its bound {called} in {error:.1%} of suites of {n}"
-                f" cases, nominally {nominal:.1%}: consider `interval_method: exact`"
+                f"calls a system exactly at its bound {called} in {error:.1%} of suites of {n} cases, nominally"
+                f" {nominal:.1%}: consider `interval_method: exact`"
             )
+
+
+def _achieved_error(decision: Decision, policy: Policy) -> Iterator[str]:
+    match decision.finding:
+        case RateFinding(false_pass=false_pass, false_fail=false_fail, n=n):
+            level = policy.confidence_level
+            for told in error_advice(false_pass=false_pass, false_fail=false_fail, n=n, level=level):
+                yield f"rule '{decision.rule}' {told}"
+        case _:
+            return

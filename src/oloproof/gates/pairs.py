@@ -55,6 +55,19 @@ def kind_of(rule: PairRule) -> PairKind:
     return kind
 
 
+def margins_of(rule: Superiority | NonInferiority | Equivalence) -> tuple[float, float]:
+    """Between which differences the whole interval must lie; a difference of 1 is no bound."""
+    match rule:
+        case Superiority():
+            return 0.0, 1.0
+        case NonInferiority(margin=margin):
+            return -float(margin), 1.0
+        case Equivalence(margin=margin):
+            return -float(margin), float(margin)
+        case _ as never:
+            assert_never(never)
+
+
 def _on_superiority(lower: float, upper: float) -> Answer:
     if lower > 0:
         return "PASS", "difference_above_zero"

@@ -38,21 +38,21 @@ def outlooks(project: Project, cases: Cases) -> tuple[gates.Outlook, ...]:
     """What each rule of the policy could come to over these cases, none of which is run."""
     if project.policy is None:
         return ()
-    applicable = Counter[str]()
+    sizes, quantiles = applicable(project, cases), {spec.id: spec.q for spec in project.metrics}
+    return tuple(
+        gates.outlook(rule, project.policy, n=sizes[rule.metric], q=quantiles.get(rule.metric))
+        for rule in project.policy.rules
+    )
+
+
+def applicable(project: Project, cases: Cases) -> Counter[str]:
+    """To how many of the cases each metric applies, which depends on nothing that the system does."""
+    sizes = Counter({spec.id: len(cases) for spec in project.metrics})
     for case in cases:
         judgments = evaluators.judge(project.evaluators, Evidence(case, _not_run(case)))
         for evaluator, judgment in zip(project.evaluators, judgments, strict=True):
-            applicable[evaluator.criterion] += judgment.verdict != "excluded"
-    quantiles = {spec.id: spec.q for spec in project.metrics}
-    return tuple(
-        gates.outlook(
-            rule,
-            project.policy,
-            n=len(cases) if rule.metric in quantiles else applicable[rule.metric],
-            q=quantiles.get(rule.metric),
-        )
-        for rule in project.policy.rules
-    )
+            sizes[evaluator.criterion] += judgment.verdict != "excluded"
+    return sizes
 
 
 def _not_run(case: Case) -> Attempt:

@@ -22,7 +22,9 @@ from oloproof.model.trajectory import Trajectory
 from oloproof.reports.comparison import comparison_document
 from oloproof.reports.figures import Figures, figures
 from oloproof.reports.inert import TEXT_LIMIT, inert
+from oloproof.reports.settling import settling_document, settling_of
 from oloproof.reports.view import RunRow, VerdictRow
+from oloproof.reports.words import Subject, subject
 
 REPORT_FORMAT = "oloproof.report/v1"
 CASE_FORMAT = "oloproof.case/v1"
@@ -53,7 +55,7 @@ def report_document(report: Report) -> Document:
             for group in report.measured.slices
         ],
         "errors": [_error_group(group) for group in report.measured.errors],
-        "decisions": [_decision(decision) for decision in report.decisions],
+        "decisions": _decisions(report),
         "gate": _gate(report.gate),
         "warnings": list(report.warnings),
     }
@@ -61,9 +63,7 @@ def report_document(report: Report) -> Document:
 
 def comparison_report_document(report: Report) -> Document:
     """``oloproof.comparison/v1``."""
-    return comparison_document(
-        report, decisions=[_decision(decision) for decision in report.decisions], gate=_gate(report.gate)
-    )
+    return comparison_document(report, decisions=_decisions(report), gate=_gate(report.gate))
 
 
 def case_document(record: CaseRecord) -> Document:
@@ -227,6 +227,16 @@ def _slice(group: SliceGroup, interval: IntervalChoice, *, supported: bool) -> D
         known = figures(metric, interval)
         metrics.append(_metric(metric, known if supported else Figures(known.estimate, None, None)))
     return {"slice": group.slice, "value": group.value, "support": group.support, "metrics": metrics}
+
+
+def _decisions(report: Report) -> list[Document]:
+    return [_decision(decision) | _settling(subject(report, decision)) for decision in report.decisions]
+
+
+def _settling(about: Subject) -> Document:
+    """How many more cases would settle a rule that the evidence left open; nothing of any other."""
+    settling = settling_of(about)
+    return {} if settling is None else {"settling": settling_document(settling)}
 
 
 def _decision(decision: Decision) -> Document:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from typing import assert_never
 
 from msgspec import Struct
 
-from oloproof.model.decision import CountFinding, Decision, IntervalThreshold, QuantileFinding, RateFinding
+from oloproof.model.decision import CountFinding, Decision, RateFinding
 from oloproof.model.run import Report
-from oloproof.model.tally import ErrorGroup, Quantile
+from oloproof.model.tally import ErrorGroup
 from oloproof.reports.inert import inert
+from oloproof.reports.settling import settling_of
 from oloproof.reports.shapes import Fact
 from oloproof.reports.words import Subject, cases_text, subject
-from oloproof.stats import planning, quantile
 
 _MESSAGE = 300
 
@@ -51,6 +50,8 @@ def next_steps(report: Report, typed: Typed) -> tuple[Fact, ...]:
         return _how_to_gate(report, typed)
     blocking = [decision for decision in report.decisions if decision.blocking]
     steps = [_next_step(report, decision, typed) for decision in blocking]
+    if any(settling_of(subject(report, decision)) is not None for decision in blocking):
+        steps.append(_plan_afresh(typed))
     if any(decision.state == "INSUFFICIENT_EVIDENCE" and _failed(decision) for decision in blocking):
         steps.append(_see_what_failed(typed))
     return tuple(dict.fromkeys(steps))
@@ -60,6 +61,11 @@ def _failed(decision: Decision) -> bool:
     """Whether some case fails what the rule is about, whatever the rule came to."""
     finding = decision.finding
     return isinstance(finding, CountFinding | RateFinding) and finding.tally.failed > 0
+
+
+def _plan_afresh(typed: Typed) -> Fact:
+    """That more cases are needed, and not added to these: what is looked at until it turns, turns."""
+    return Fact("plan a fresh run; to add cases to this one after looking is peeking", typed("plan"))
 
 
 def _see_what_failed(typed: Typed) -> Fact:
@@ -99,7 +105,9 @@ def _next_step(report: Report, decision: Decision, typed: Typed) -> Fact:
                 return Fact("name a run to compare with", typed.project("run", "--baseline", "RUN_OR_FILE"))
             if decision.finding.missing:
                 return Fact(_what_is_missing(report, decision), typed("inspect", "--missing"))
-            return Fact(_how_many(subject(report, decision)), typed.project("check"))
+            if settling_of(about := subject(report, decision)) is not None:
+                return _plan_afresh(typed)
+            return Fact(_how_many(about), typed.project("check"))
         case _:
             assert_never(decision.state)
 
@@ -119,27 +127,4 @@ def _how_many(about: Subject) -> str:
         return "no case applies; what each rule can decide"
     if about.decision.reason == "below_min_cases" and rule is not None:
         return f"add cases: {inert(rule.id)} asks for at least {rule.min_cases}"
-    match finding, rule:
-        case RateFinding(), IntervalThreshold():
-            more = _likely_to_settle(about, finding, rule)
-            if more is not None:
-                total = f"{finding.n + more:,}"
-                return f"add cases: a fresh run of about {total} would likely settle {inert(rule.id)} at this rate"
-        case QuantileFinding(upper=None), IntervalThreshold(max=str()) if isinstance(about.metric, Quantile):
-            needed = quantile.needed_for_upper_bound(about.metric.q, missing=0, level=about.level)
-            return f"add cases: an upper bound needs {needed:,}"
-        case _:
-            pass
     return "add cases; what each rule can decide at a given number"
-
-
-def _likely_to_settle(about: Subject, finding: RateFinding, rule: IntervalThreshold) -> int | None:
-    """How many further cases settle a rule with one bound in nine of ten runs, if the observed rate is the true one."""
-    tally, method = finding.tally, about.method
-    if rule.min is not None and rule.max is None:
-        passed, failed, share = tally.passed, tally.failed, Fraction(rule.min)
-    elif rule.max is not None and rule.min is None:
-        passed, failed, share = tally.failed, tally.passed, 1 - Fraction(rule.max)
-    else:
-        return None
-    return planning.settle(passed, failed, 0, threshold=share, method=method, level=about.level).likely

@@ -107,7 +107,7 @@ def _row(cells: Iterable[str]) -> str:
 
 def _why(row: DecisionRow) -> str:
     approved = f"approved by {_cell(row.approved_by)}" if row.approved_by else ""
-    return "; ".join(part for part in (_own(row.words), _own(row.achieved), approved) if part)
+    return "; ".join(part for part in (_own(row.words), _own(row.achieved), _own(row.settling), approved) if part)
 
 
 def _code(text: str) -> str:

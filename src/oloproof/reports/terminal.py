@@ -89,6 +89,15 @@ def render_table(table: Table, *, width: int, color: bool, encoding: str = "utf-
     return page.text()
 
 
+def render_block(lines: Sequence[str], table: Table | None, *, width: int, color: bool, encoding: str = "utf-8") -> str:
+    """Lines with a table below them."""
+    page = _Page(width=width, color=color, encoding=encoding)
+    page.lines(lines)
+    if table is not None:
+        page.table(table.title, table.columns, table.rows)
+    return page.text().lstrip("\n") + "\n"
+
+
 def render_case(case: CaseView, *, width: int, color: bool, encoding: str = "utf-8") -> str:
     """A case: what was asked, each step with the criteria that it offends, the judgments, the log."""
     page = _Page(width=width, color=color, encoding=encoding)
@@ -168,7 +177,7 @@ def _step(page: _Page, step: StepView) -> None:
 def _decision_words(page: _Page, decisions: Iterable[DecisionRow]) -> None:
     for row in decisions:
         approved = f"approved by {row.approved_by}" if row.approved_by else ""
-        said = " · ".join(part for part in (row.reason, row.achieved, approved) if part)
+        said = " · ".join(part for part in (row.reason, row.achieved, row.settling, approved) if part)
         page.line(f"{row.rule}: {said}", indent=2, style="dim")
 
 

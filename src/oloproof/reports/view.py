@@ -23,6 +23,7 @@ from oloproof.reports.figures import NOTHING, counts_text, estimate_text, figure
 from oloproof.reports.grid import slice_grid
 from oloproof.reports.hints import Typed, errors_in_words, next_steps
 from oloproof.reports.inert import TEXT_LIMIT, inert
+from oloproof.reports.settling import settling_in_words
 from oloproof.reports.shapes import Fact, Table
 
 
@@ -47,7 +48,7 @@ class SliceRow(Struct, frozen=True, kw_only=True):
 
 class DecisionRow(Struct, frozen=True, kw_only=True):
     """A rule decided. ``words`` says what met what; ``achieved`` how often such a rule errs; ``approved_by`` who
-    cleared it. The last two are "" where there is nothing to say."""
+    cleared it; ``settling`` what would settle it. The last three are "" where there is nothing to say."""
 
     rule: str
     metric: str
@@ -55,6 +56,7 @@ class DecisionRow(Struct, frozen=True, kw_only=True):
     reason: str
     words: str
     achieved: str
+    settling: str
     approved_by: str
     blocking: bool
 
@@ -240,6 +242,7 @@ def _decision_rows(report: Report) -> Iterator[DecisionRow]:
             reason=decision.reason,
             words=words.reason_in_words(subject),
             achieved=words.achieved_error(subject),
+            settling=settling_in_words(subject),
             approved_by=inert(decision.approved_by or ""),
             blocking=decision.blocking,
         )

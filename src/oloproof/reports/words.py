@@ -88,9 +88,7 @@ def achieved_error(subject: Subject) -> str:
         case CountFinding(tally=tally):
             if subject.decision.state not in ("PASS", "MANUAL_REVIEW") or tally.failed or tally.missing:
                 return ""
-            bound = percent_upper(failure_rate_bound(tally.n, level=level))
-            proven = f"failure rate at most {bound}% with {percent_of(level)}% confidence"
-            return f"no failure in {cases_text(tally.n)}: {proven}"
+            return f"no failure in {cases_text(tally.n)}: {proven(tally.n, level=level)}"
         case RateFinding(false_pass=false_pass, false_fail=false_fail):
             return rounding.achieved_error(false_pass=false_pass, false_fail=false_fail, level=level)
         case QuantileFinding():
@@ -99,6 +97,12 @@ def achieved_error(subject: Subject) -> str:
             return ""
         case _ as never:
             assert_never(never)
+
+
+def proven(n: int, *, level: float) -> str:
+    """What n cases without a failure prove of those that were not in the suite."""
+    bound = percent_upper(failure_rate_bound(n, level=level))
+    return f"failure rate at most {bound}% with {percent_of(level)}% confidence"
 
 
 def gate_line(report: Report) -> str:

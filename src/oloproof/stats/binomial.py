@@ -12,6 +12,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import accumulate
 from math import fsum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # Relative to the mode's mass. What is left out is far below one rounding error of any sum, and above the subnormals.
 _NEGLIGIBLE = 1e-300
@@ -51,6 +56,18 @@ def tail_size(limit: float, *, n: int, p: Fraction) -> int:
     """
     first, masses = _masses(n, p)
     return first + bisect_right(list(accumulate(masses)), limit * (1 + _ROUNDING))
+
+
+def tails(k: NDArray[np.int64], *, n: NDArray[np.int64], p: float) -> NDArray[np.float64]:
+    """P(X ≥ k) for X ~ Binomial(n, p), element by element: the incomplete beta function I_p(k, n − k + 1)."""
+    import numpy as np
+    from scipy.special import betainc
+
+    inside = np.clip(k, 1, np.maximum(n, 1))
+    found: NDArray[np.float64] = np.where(
+        k < 1, 1.0, np.where(k > n, 0.0, betainc(inside, np.maximum(n, 1) - inside + 1, p))
+    )
+    return found
 
 
 def _masses(n: int, p: Fraction) -> tuple[int, list[float]]:

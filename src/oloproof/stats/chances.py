@@ -6,7 +6,7 @@ probability 1 − Σ P(verdict)² each time; a gate that flips often says little
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +17,9 @@ from oloproof.stats.paired import margin
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
 # Numbers of discordant pairs that are rarer than this are left out.
 _NEGLIGIBLE = 1e-16
@@ -105,34 +108,62 @@ def of_difference(
     import numpy as np
 
     discordant = min(1.0, fixed + broken)
-    sizes = _masses(n, discordant)
-    passes = fails = 0.0
-    for size in np.flatnonzero(sizes > _NEGLIGIBLE).tolist():
-        given = sizes[size] * _masses(size, broken / discordant if discordant else 0.0)
-        within, outside = _verdicts(n, size, at_least=at_least, at_most=at_most, half_width=z(level))
-        passes += float(given[within].sum())
-        fails += float(given[outside].sum())
-    return _chances(passes, fails)
+    masses = _masses(n, discordant)
+    sizes = np.flatnonzero(masses > _NEGLIGIBLE)
+    given = _Given(sizes, n=n, share=broken / discordant if discordant else 0.0, half_width=z(level))
+    above_least, below_least = given.lower_exceeds(at_least), given.upper_falls_below(at_least)
+    within, outside = given.fewer_than(above_least), given.at_least(below_least)
+    if at_most < 1:
+        above_most, below_most = given.lower_exceeds(at_most), given.upper_falls_below(at_most)
+        within = np.where(below_most < above_least, within - given.fewer_than(below_most), 0.0)
+        outside = outside + given.fewer_than(above_most)
+    weights = masses[sizes]
+    return _chances(float((weights * within).sum()), float((weights * outside).sum()))
 
 
-def _verdicts(
-    n: int, discordant: int, *, at_least: float, at_most: float, half_width: float
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """For 0, 1, 2, … broken ones among the discordant pairs, whether the rule is PASS, and whether it is FAIL."""
-    import numpy as np
+class _Given:
+    """What holds given each of these numbers of discordant pairs, each of which is broken with a chance of ``share``.
 
-    broken = np.arange(discordant + 1, dtype=np.float64)
-    fixed, pairs = broken[::-1], np.full(discordant + 1, float(n))
+    Both bounds of the interval fall with every pair that is broken instead of fixed, so whether one has passed a bar
+    turns at one number of broken pairs, which is found by halving for all sizes at once.
+    """
 
-    def lower_to(bar: float) -> NDArray[np.float64]:
-        return margin(np.full_like(pairs, bar), fixed=fixed, broken=broken, n=pairs, half_width=half_width)
+    def __init__(self, sizes: Integers, *, n: int, share: float, half_width: float) -> None:
+        self._sizes, self._n, self._share, self._half_width = sizes, float(n), share, half_width
 
-    def upper_to(bar: float) -> NDArray[np.float64]:
-        return -margin(np.full_like(pairs, -bar), fixed=broken, broken=fixed, n=pairs, half_width=half_width)
+    def lower_exceeds(self, bar: float) -> Integers:
+        """The number of broken pairs from which on the lower bound no longer lies above ``bar``."""
+        # Strictly, since without a discordant pair both sides are 0 at a bar of 0, which the bounds are far from.
+        return self._turn(lambda fixed, broken: self._margin(bar, fixed=fixed, broken=broken) <= 0)
 
-    # Strictly, since without a discordant pair both sides are 0 at a bar of 0, which the bounds are far from.
-    within = (lower_to(at_least) > 0) & ((upper_to(at_most) < 0) | (at_most >= 1))
-    return within, (upper_to(at_least) < 0) | (lower_to(at_most) > 0)
+    def upper_falls_below(self, bar: float) -> Integers:
+        """The number from which on the upper bound lies below ``bar``."""
+        return self._turn(lambda fixed, broken: self._margin(-bar, fixed=broken, broken=fixed) > 0)
+
+    def at_least(self, broken: Integers) -> Floats:
+        """The chance that so many or more are broken."""
+        return binomial.tails(broken, n=self._sizes, p=self._share)
+
+    def fewer_than(self, broken: Integers) -> Floats:
+        """The chance that fewer are broken, which is that more are fixed."""
+        return binomial.tails(self._sizes - broken + 1, n=self._sizes, p=1 - self._share)
+
+    def _margin(self, bar: float, *, fixed: Floats, broken: Floats) -> Floats:
+        import numpy as np
+
+        at, n = np.full_like(fixed, bar), np.full_like(fixed, self._n)
+        return margin(at, fixed=fixed, broken=broken, n=n, half_width=self._half_width)
+
+    def _turn(self, holds: Callable[[Floats, Floats], NDArray[np.bool_]]) -> Integers:
+        import numpy as np
+
+        low, high = np.zeros_like(self._sizes), self._sizes + 1
+        while (low < high).any():
+            middle = (low + high) // 2
+            broken = np.minimum(middle, self._sizes).astype(np.float64)
+            reached = (middle > self._sizes) | holds(self._sizes - broken, broken)
+            low, high = np.where(reached, low, np.minimum(middle + 1, high)), np.where(reached, middle, high)
+        return low
 
 
 def _masses(n: int, p: float) -> NDArray[np.float64]:

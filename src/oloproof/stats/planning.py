@@ -10,13 +10,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from oloproof.stats import binomial, paired
 from oloproof.stats.boundaries import boundaries, turns
-from oloproof.stats.level import z
+from oloproof.stats.level import tail, z
 from oloproof.stats.paired import Pairs
 from oloproof.stats.proportion import Method, interval
 
@@ -104,20 +104,14 @@ def needed_for_chance(
     threshold: Fraction, *, truth: Fraction, chance: float = 0.8, method: Method = "wilson", level: float = 0.95
 ) -> Sizes:
     """How many cases give the right verdict, PASS where ``truth`` reaches the threshold, with so much probability."""
-    right_is_pass = truth >= threshold
+    table = partial(_rate_table, threshold, method=method, level=level)
+    return _sizes(table, truth=truth, right_is_pass=truth >= threshold, chance=chance)
 
-    def power(n: Integers, turns: _Turns) -> Floats:
-        if right_is_pass:
-            return _at_least(turns.pass_from, n=n, p=float(truth))
-        return _at_least(n - turns.fail_to, n=n, p=float(1 - truth))
 
-    found = Sizes(None, None)
-    for reach in _REACHES:
-        turns = _turns(0, reach, threshold, method=method, level=level)
-        found = _first_and_stable(power(turns.n, turns) >= chance)
-        if found.stable is not None:
-            return found
-    return found
+def needed_for_quantile(q: Fraction, *, truth: Fraction, chance: float = 0.8, level: float = 0.95) -> Sizes:
+    """The same of "the q-quantile is at most x", where in truth the share ``truth`` of all values is at most x."""
+    table = partial(_quantile_table, q, level=level)
+    return _sizes(table, truth=truth, right_is_pass=truth >= q, chance=chance)
 
 
 def settle(
@@ -202,24 +196,56 @@ class _Turns(NamedTuple):
     fail_to: Integers
 
 
-def _turns(start: int, more: int, threshold: Fraction, *, method: Method, level: float) -> _Turns:
-    """The boundaries of the ``more`` sizes after ``start``, each found from the one before."""
+def _sizes(table: Callable[[int], _Turns], *, truth: Fraction, right_is_pass: bool, chance: float) -> Sizes:
+    found = Sizes(None, None)
+    for reach in _REACHES:
+        turns = table(reach)
+        if right_is_pass:
+            power = binomial.tails(turns.pass_from, n=turns.n, p=float(truth))
+        else:
+            power = binomial.tails(turns.n - turns.fail_to, n=turns.n, p=float(1 - truth))
+        found = _first_and_stable(power >= chance)
+        if found.stable is not None:
+            break
+    return found
+
+
+@lru_cache(maxsize=16)
+def _rate_table(threshold: Fraction, reach: int, *, method: Method, level: float) -> _Turns:
+    """The boundaries of the sizes up to ``reach``, each found from the one before."""
     import numpy as np
 
-    rows = np.array(list(_walk(start, more, threshold, method=method, level=level)), dtype=np.int64)
+    rows = np.array(list(_walk(reach, threshold, method=method, level=level)), dtype=np.int64)
     return _Turns(rows[:, 0], rows[:, 1], rows[:, 2])
 
 
-def _walk(
-    start: int, more: int, threshold: Fraction, *, method: Method, level: float
-) -> Iterator[tuple[int, int, int]]:
+@lru_cache(maxsize=16)
+def _quantile_table(q: Fraction, reach: int, *, level: float) -> _Turns:
+    """The ranks of the sizes up to ``reach``, by halving all of them at once, as of ``quantile.ranks``.
+
+    As there, a tail that equals its limit in exact arithmetic does not exceed it by rounding.
+    """
+    import numpy as np
+
+    n, limit = np.arange(1, reach + 1), tail(level) * (1 + 1e-12)
+
+    def smallest(p: Fraction) -> Integers:
+        """For each n, the smallest s with P(X ≥ s) ≤ limit for X ~ Binomial(n, p)."""
+        low, high = np.zeros_like(n), n + 1
+        while (low < high).any():
+            middle = (low + high) // 2
+            holds = binomial.tails(middle, n=n, p=float(p)) <= limit
+            low, high = np.where(holds, low, middle + 1), np.where(holds, middle, high)
+        return low
+
+    return _Turns(n, smallest(q), n - smallest(1 - q))
+
+
+def _walk(reach: int, threshold: Fraction, *, method: Method, level: float) -> Iterator[tuple[int, int, int]]:
     # One more case moves a boundary by one case or by none: bounds grow with a pass and fall with a failure.
     bar = float(threshold)
-    rule = boundaries(start, threshold, method=method, level=level)
-    never = start + 1 if threshold > 0 else 0
-    pass_from = never if rule.pass_from is None else rule.pass_from
-    fail_to = -1 if rule.fail_to is None else rule.fail_to
-    for n in range(start + 1, start + more + 1):
+    pass_from, fail_to = (1 if threshold > 0 else 0), -1
+    for n in range(1, reach + 1):
         if interval(pass_from, n - pass_from, 0, method=method, level=level)[0] < bar:
             pass_from += 1
         if interval(fail_to + 1, n - fail_to - 1, 0, method=method, level=level)[1] < bar:
@@ -282,13 +308,3 @@ def _likely_pairs(pairs: Pairs, *, at_least: float, at_most: float, level: float
         return distance - open_ >= z(level) * sqrt(total * discordant) + unlikely * spread * sqrt(more)
 
     return _smallest(enough, limit=_FAR)
-
-
-def _at_least(k: Integers, *, n: Integers, p: float) -> Floats:
-    """P(X ≥ k) for X ~ Binomial(n, p), element by element: the incomplete beta function I_p(k, n − k + 1)."""
-    import numpy as np
-    from scipy.special import betainc
-
-    inside = np.clip(k, 1, n)
-    tails: Floats = np.where(k < 1, 1.0, np.where(k > n, 0.0, betainc(inside, n - inside + 1, p)))
-    return tails

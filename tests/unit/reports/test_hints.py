@@ -24,6 +24,7 @@ from oloproof.reports.hints import Typed, errors_in_words, next_steps
 from oloproof.reports.shapes import Fact
 
 TYPED = Typed("r1")
+AFRESH = Fact("plan a fresh run; to add cases to this one after looking is peeking", "oloproof plan r1")
 BLOCK = Gate(outcome="BLOCK", exit_code=3)
 
 
@@ -51,6 +52,7 @@ def test_each_thing_to_do_is_said_once_with_its_command() -> None:
             "see why 1 of 40 cases is missing (timeout in 1 case: no answer within 60 s)",
             "oloproof inspect r1 --missing",
         ),
+        AFRESH,
     )
 
 
@@ -77,24 +79,9 @@ def test_what_is_missing_is_looked_at_before_cases_are_added() -> None:
     ("finding", "rule", "told"),
     [
         (
-            of_rate(33, 7),
-            IntervalThreshold(id="r", metric="m", min="0.7"),
-            "add cases: a fresh run of about 100 would likely settle r at this rate",
-        ),
-        (
-            of_rate(7, 33),
-            IntervalThreshold(id="r", metric="m", max="0.3"),
-            "add cases: a fresh run of about 100 would likely settle r at this rate",
-        ),
-        (
             of_rate(7, 3),
-            IntervalThreshold(id="r", metric="m", min="0.7"),
+            IntervalThreshold(id="r", metric="m", min="0.6", max="0.8"),
             "add cases; what each rule can decide at a given number",
-        ),
-        (
-            QuantileFinding(observed=40, missing=0, maximum=12.0),
-            IntervalThreshold(id="r", metric="steps_p95", max="12"),
-            "add cases: an upper bound needs 72",
         ),
         (of_rate(0, 0), None, "no case applies; what each rule can decide"),
         (of_rate(2, 1), None, "add cases; what each rule can decide at a given number"),
@@ -107,6 +94,21 @@ def test_cases_are_to_be_added_and_how_many_where_that_can_be_told(
     assert first == Fact(told, "oloproof check")
     failed = not isinstance(finding, QuantileFinding) and finding.tally.failed
     assert rest == ([Fact("see what failed", "oloproof inspect r1 --failures")] if failed else [])
+
+
+@pytest.mark.parametrize(
+    ("finding", "rule"),
+    [
+        (of_rate(33, 7), IntervalThreshold(id="r", metric="m", min="0.7")),
+        (of_rate(7, 33), IntervalThreshold(id="r", metric="m", max="0.3")),
+        (
+            QuantileFinding(observed=40, missing=0, maximum=12.0),
+            IntervalThreshold(id="r", metric="steps_p95", max="12"),
+        ),
+    ],
+)
+def test_what_more_cases_would_settle_is_planned_afresh(finding: Finding, rule: Rule) -> None:
+    assert steps(undecided(finding, rule=rule))[0] == AFRESH
 
 
 def test_a_rule_that_compares_asks_for_a_baseline() -> None:

@@ -1,0 +1,242 @@
+"""What each rule could settle with so many cases, how likely, and with how many it would: nothing has run.
+
+A rule on one run turns at whole numbers of cases, so its chances are sums of binomial masses; those of a rule on pairs
+are sums over the trinomial. Nothing is simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import floor
+from typing import Any, TypeVar, assert_never
+
+from oloproof.gates.advice import error_advice
+from oloproof.gates.outlook import outlook
+from oloproof.gates.pairs import kind_of, margins_of
+from oloproof.gates.regions import CountedRule, region_of
+from oloproof.model.decision import (
+    Equivalence,
+    IntervalThreshold,
+    MaxNewFailures,
+    NonInferiority,
+    ObservedCount,
+    PairRule,
+    Policy,
+    Rule,
+    Superiority,
+)
+from oloproof.model.plan import (
+    AnyPlan,
+    Chances,
+    CountedPlan,
+    CountedRow,
+    CountPlan,
+    Needed,
+    PairPlan,
+    PairRow,
+    QuantilePlan,
+    RatePlan,
+    Scenario,
+)
+from oloproof.stats import chances, planning, quantile
+from oloproof.stats.boundaries import boundaries
+from oloproof.stats.chances import Region
+from oloproof.stats.counts import failure_rate_bound
+from oloproof.stats.level import tail
+
+CountedPlanT = TypeVar("CountedPlanT", bound=CountedPlan)
+
+POWERS = (0.8, 0.9)
+
+BETTER = 0.05
+"""How much more often the candidate passes where a rule asks for superiority and nobody says."""
+
+
+def plan(
+    policy: Policy, scenarios: Sequence[Scenario], *, sizes: Mapping[str, int], quantiles: Mapping[str, Fraction]
+) -> tuple[AnyPlan, ...]:
+    """One plan a rule, in the policy's order. ``sizes`` are the cases to which each metric applies."""
+    return tuple(
+        _planned(rule, policy, scenarios, n=sizes[rule.metric], q=quantiles.get(rule.metric)) for rule in policy.rules
+    )
+
+
+def _planned(rule: Rule, policy: Policy, scenarios: Sequence[Scenario], *, n: int, q: Fraction | None) -> AnyPlan:
+    said = outlook(rule, policy, n=n, q=q).text
+    match rule:
+        case ObservedCount():
+            return _counted(CountPlan, rule, policy, scenarios, n=n, q=q, outlook=said, proves=_proves(policy, n))
+        case IntervalThreshold() if q is not None:
+            needs = _bound_needs(rule, policy, q)
+            return _counted(QuantilePlan, rule, policy, scenarios, n=n, q=q, outlook=said, bound_needs=needs)
+        case IntervalThreshold():
+            return _counted(RatePlan, rule, policy, scenarios, n=n, q=q, outlook=said, **_errors(rule, policy, n))
+        case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures():
+            return _pairs(rule, policy, scenarios, n=n, outlook=said)
+        case _ as never:
+            assert_never(never)
+
+
+def _counted(
+    kind: Callable[..., CountedPlanT],
+    rule: CountedRule,
+    policy: Policy,
+    scenarios: Sequence[Scenario],
+    *,
+    n: int,
+    q: Fraction | None,
+    outlook: str,
+    **own: Any,
+) -> CountedPlanT:
+    region = region_of(rule, policy, n=n, q=q)
+    least, most, fail_to, fail_from = (None,) * 4 if region is None else _turning(region)
+    return kind(
+        rule=rule.id,
+        metric=rule.metric,
+        kind="observed_count" if isinstance(rule, ObservedCount) else "interval_threshold",
+        n=n,
+        outlook=outlook,
+        pass_from=least,
+        pass_to=most,
+        fail_to=fail_to,
+        fail_from=fail_from,
+        may_be_missing=None if least is None or most is None else min(most - least, _allowed_missing(rule, n)),
+        rows=() if region is None else tuple(_rows(rule, policy, scenarios, region, q)),
+        **own,
+    )
+
+
+def _turning(region: Region) -> tuple[int | None, int | None, int | None, int | None]:
+    """The region's numbers, None where no number is."""
+    passes = region.pass_from <= region.pass_to
+    return (
+        region.pass_from if passes else None,
+        region.pass_to if passes else None,
+        region.fail_to if region.fail_to >= 0 else None,
+        region.fail_from if region.fail_from <= region.n else None,
+    )
+
+
+def _allowed_missing(rule: Rule, n: int) -> int:
+    return n if rule.max_missing is None else floor(Fraction(rule.max_missing) * n)
+
+
+def _rows(
+    rule: CountedRule, policy: Policy, scenarios: Sequence[Scenario], region: Region, q: Fraction | None
+) -> Iterator[CountedRow]:
+    for scenario in scenarios:
+        truth = scenario.truths.get(rule.id)
+        if truth is not None:
+            found = Chances(*chances.of_region(region, truth=truth))
+            needed = _needed(rule, policy, truth, q)
+            yield CountedRow(scenario=scenario.name, truth=truth, chances=found, needed=needed)
+
+
+def _needed(rule: CountedRule, policy: Policy, truth: Fraction, q: Fraction | None) -> tuple[Needed, ...]:
+    """For a rule with one bound; nothing at the bound itself, where no number of cases would do."""
+    if isinstance(rule, ObservedCount) or (rule.min is None) == (rule.max is None):
+        return ()
+    level = policy.confidence_level
+    if q is not None:
+        share = q if rule.min is None else 1 - q
+        found = [planning.needed_for_quantile(share, truth=truth, chance=each, level=level) for each in POWERS]
+    else:
+        share, seen = (Fraction(rule.min), truth) if rule.min is not None else (1 - Fraction(rule.max or 0), 1 - truth)
+        truth = seen
+        method = policy.interval_method
+        found = [
+            planning.needed_for_chance(share, truth=seen, chance=each, method=method, level=level) for each in POWERS
+        ]
+    if truth == share:
+        return ()
+    return tuple(Needed(chance, *sizes) for chance, sizes in zip(POWERS, found, strict=True))
+
+
+def _errors(rule: IntervalThreshold, policy: Policy, n: int) -> dict[str, Any]:
+    """The achieved errors, of two bounds where they are larger."""
+    shares = [Fraction(rule.min)] if rule.min is not None else []
+    shares += [1 - Fraction(rule.max)] if rule.max is not None else []
+    level = policy.confidence_level
+    found = [boundaries(n, share, method=policy.interval_method, level=level) for share in shares]
+    false_pass, false_fail = max(each.false_pass for each in found), max(each.false_fail for each in found)
+    advice = "; ".join(error_advice(false_pass=false_pass, false_fail=false_fail, n=n, level=level))
+    return {"false_pass": false_pass, "false_fail": false_fail, "nominal": tail(level), "advice": advice}
+
+
+def _proves(policy: Policy, n: int) -> float | None:
+    return failure_rate_bound(n, level=policy.confidence_level) if n else None
+
+
+def _bound_needs(rule: IntervalThreshold, policy: Policy, q: Fraction) -> int:
+    """An upper bound for a maximum, a lower one for a minimum, which is an upper one seen from the other end."""
+    shares = [q] if rule.max is not None else []
+    shares += [1 - q] if rule.min is not None else []
+    return max(quantile.needed_for_upper_bound(each, missing=0, level=policy.confidence_level) for each in shares)
+
+
+def _pairs(rule: PairRule, policy: Policy, scenarios: Sequence[Scenario], *, n: int, outlook: str) -> PairPlan:
+    level = policy.confidence_level
+    agreeing = None
+    if isinstance(rule, NonInferiority | Equivalence):
+        agreeing = planning.agreeing_needed(float(rule.margin), level=level)
+    return PairPlan(
+        rule=rule.id,
+        metric=rule.metric,
+        kind=kind_of(rule),
+        n=n,
+        outlook=outlook,
+        agreeing_needs=agreeing,
+        rows=tuple(dict.fromkeys(_pair_rows(rule, scenarios, n=n, level=level))),
+    )
+
+
+def _pair_rows(rule: PairRule, scenarios: Sequence[Scenario], *, n: int, level: float) -> Iterator[PairRow]:
+    for scenario in scenarios:
+        discordant = scenario.discordant.get(rule.id)
+        if discordant is None:
+            continue
+        difference = scenario.difference
+        if difference is None:
+            difference = BETTER if isinstance(rule, Superiority) else 0.0
+        discordant = max(discordant, abs(difference))
+        yield PairRow(
+            scenario=scenario.name,
+            discordant=discordant,
+            difference=difference,
+            chances=pair_chances(rule, n=n, discordant=discordant, difference=difference, level=level),
+            needed=_pairs_needed(rule, discordant=discordant, difference=difference, level=level),
+        )
+
+
+@lru_cache(maxsize=256)
+def pair_chances(rule: PairRule, *, n: int, discordant: float, difference: float, level: float) -> Chances:
+    """How likely n pairs come to each verdict, of which the share ``discordant`` differs on average, by enumeration."""
+    fixed, broken = (discordant + difference) / 2, (discordant - difference) / 2
+    if n < max(rule.min_cases, 1):
+        return Chances(0.0, 0.0, 1.0)
+    if isinstance(rule, MaxNewFailures):
+        region = Region(n, n - rule.max_new_failures, n, n - rule.max_new_failures - 1, n + 1)
+        return Chances(*chances.of_region(region, truth=1 - Fraction(broken)))
+    at_least, at_most = margins_of(rule)
+    return Chances(
+        *chances.of_difference(n, fixed=fixed, broken=broken, at_least=at_least, at_most=at_most, level=level)
+    )
+
+
+def _pairs_needed(
+    rule: PairRule, *, discordant: float, difference: float, level: float
+) -> tuple[tuple[float, int | None], ...]:
+    """About how many pairs let the rule pass. One that asks for equivalence passes if both of its sides do."""
+    if isinstance(rule, MaxNewFailures):
+        return ()
+    margin = 0.0 if isinstance(rule, Superiority) else float(rule.margin)
+    both = isinstance(rule, Equivalence) and difference == 0
+    towards = -abs(difference) if isinstance(rule, Equivalence) else difference
+
+    def needed(chance: float) -> int | None:
+        each = (1 + chance) / 2 if both else chance
+        return planning.pairs_needed(margin, discordant=discordant, difference=towards, chance=each, level=level)
+
+    return tuple((chance, needed(chance)) for chance in POWERS)

@@ -1,0 +1,146 @@
+"""What a plan assumes of the system: by the user's word, by the policy's own bounds, or as a run was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import get_args
+
+from msgspec import Struct, field
+
+from oloproof.model.comparison import Comparison
+from oloproof.model.decision import IntervalThreshold, ObservedCount, PairRule, Policy, Rule
+from oloproof.model.plan import Scenario
+from oloproof.model.tally import Measured, Metric, Quantile, Rate
+
+# How many failures there are in truth, as a multiple of those that a rule allows, and with that on what share of pairs
+# two runs disagree where nothing else is known.
+_MULTIPLES = (
+    ("twice the failures allowed", Fraction(2), 0.2),
+    ("just the failures allowed", Fraction(1), 0.1),
+    ("half the failures allowed", Fraction(1, 2), 0.05),
+    ("a quarter of the failures allowed", Fraction(1, 4), 0.02),
+)
+
+OBSERVED = "as observed"
+
+
+class Assumptions(Struct, frozen=True, kw_only=True):
+    """What the user says is true: shares of passing cases for every metric, in the order given, or for one by name;
+    the share of discordant pairs; how much more often the candidate passes. None or empty: not said."""
+
+    truths: tuple[Fraction, ...] = ()
+    by_metric: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
+    discordant: float | None = None
+    difference: float | None = None
+
+
+def scenarios(
+    policy: Policy, *, sizes: Mapping[str, int], quantiles: Mapping[str, Fraction], assumed: Assumptions
+) -> tuple[Scenario, ...]:
+    """What to look at before any run. ``sizes`` are the cases of each metric.
+
+    Without a word of the user's the truth of a metric is taken from the first of its rules that counts: as many
+    failures as that allows, twice as many, half, and a quarter.
+    """
+    if assumed.truths or assumed.by_metric:
+        return tuple(_named(policy, assumed))
+    found = []
+    for name, multiple, discordant in _MULTIPLES:
+        truths: dict[str, Fraction] = {}
+        by_metric: dict[str, Fraction] = {}
+        for rule in policy.rules:
+            q = quantiles.get(rule.metric)
+            if isinstance(rule, IntervalThreshold | ObservedCount):
+                own = _truth(rule, sizes[rule.metric], q, multiple)
+                truths[rule.id] = own if q is not None else by_metric.setdefault(rule.metric, own)
+        share = discordant if assumed.discordant is None else assumed.discordant
+        pairs = {rule.id: share for rule in policy.rules if isinstance(rule, get_args(PairRule))}
+        parts = [name] if truths else []
+        parts += [f"{100 * share:.4g}% of pairs differ"] if pairs else []
+        found.append(
+            Scenario(
+                name=", ".join(parts),
+                truths=truths,
+                discordant=pairs,
+                difference=assumed.difference,
+            )
+        )
+    return tuple(found)
+
+
+def observed_scenario(policy: Policy, measured: Measured, comparison: Comparison | None) -> Scenario:
+    """The run's own figures taken for the truth. A rule of which nothing was observed has none."""
+    metrics = {metric.id: metric for metric in measured.metrics}
+    truths, discordant = {}, {}
+    tables = {} if comparison is None else {each.id: each.table for each in comparison.criteria}
+    for rule in policy.rules:
+        metric = metrics.get(rule.metric)
+        table = tables.get(rule.metric)
+        share = None if metric is None else _observed(rule, metric)
+        if not isinstance(rule, get_args(PairRule)):
+            if share is not None:
+                truths[rule.id] = share
+        elif table is not None and table.n > table.missing:
+            discordant[rule.id] = (table.fixed + table.broken) / (table.n - table.missing)
+        elif share is not None:
+            discordant[rule.id] = independent(share)
+    return Scenario(name=OBSERVED, truths=truths, discordant=discordant)
+
+
+def independent(share: Fraction) -> float:
+    """On what share of pairs two runs disagree if every case passes with this chance each time, 2 p (1 − p): as many as
+    this share allows."""
+    return float(2 * share * (1 - share))
+
+
+def _named(policy: Policy, assumed: Assumptions) -> Iterator[Scenario]:
+    """As many scenarios as the metric with the most truths has; one with fewer keeps its last."""
+    count = max(len(assumed.truths), *(len(shares) for shares in assumed.by_metric.values()), 1)
+    for at in range(count):
+        truths, discordant = {}, {}
+        for rule in policy.rules:
+            shares = assumed.by_metric.get(rule.metric, assumed.truths)
+            share = shares[min(at, len(shares) - 1)] if shares else None
+            if share is None:
+                continue
+            if not isinstance(rule, get_args(PairRule)):
+                truths[rule.id] = share
+            else:
+                discordant[rule.id] = independent(share) if assumed.discordant is None else assumed.discordant
+        yield Scenario(name=_worded(assumed, at), truths=truths, discordant=discordant, difference=assumed.difference)
+
+
+def _worded(assumed: Assumptions, at: int) -> str:
+    def share(shares: Sequence[Fraction]) -> str:
+        return f"{float(100 * shares[min(at, len(shares) - 1)]):g}%"
+
+    parts = [share(assumed.truths)] if assumed.truths else []
+    return ", ".join([*parts, *(f"{metric} {share(shares)}" for metric, shares in assumed.by_metric.items())])
+
+
+def _truth(rule: IntervalThreshold | ObservedCount, n: int, q: Fraction | None, multiple: Fraction) -> Fraction:
+    """The share of cases that pass, or keep to the rule's bound, at this multiple of the failures that it allows."""
+    match rule:
+        case ObservedCount(max_failures=most):
+            return max(Fraction(0), 1 - multiple * Fraction(max(most, 1), max(n, 1)))
+        case IntervalThreshold(min=None, max=str() as most) if q is None:
+            return min(Fraction(1), multiple * Fraction(most))
+        case IntervalThreshold(min=str() as least) if q is None:
+            return max(Fraction(0), 1 - multiple * (1 - Fraction(least)))
+        case IntervalThreshold(min=least):
+            assert q is not None
+            return max(Fraction(0), 1 - multiple * (1 - q if least is None else q))
+
+
+def _observed(rule: Rule, metric: Metric) -> Fraction | None:
+    match metric, rule:
+        case Rate(tally=tally), _:
+            return Fraction(tally.passed, tally.observed) if tally.observed else None
+        case Quantile(distribution=cases), IntervalThreshold() if cases.observed_count:
+            low = float("-inf") if rule.min is None else float(rule.min)
+            high = float("inf") if rule.max is None else float(rule.max)
+            kept = sum(count for value, count in cases.observed if low <= value <= high)
+            return Fraction(kept, cases.observed_count)
+        case _:
+            return None
