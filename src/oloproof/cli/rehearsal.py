@@ -11,12 +11,14 @@ from oloproof.cli import forget
 from oloproof.model.project import Project
 from oloproof.reports.document import encode, report_document
 from oloproof.reports.view import view
+from oloproof.stats import level
 
 
 def rehearse(project: Project, *, as_json: bool, markdown: bool, junit: bool) -> None:
     """Draw a report of one made-up case into nothing, and import nothing from the project's directory from here on."""
     forget(project.directory)
     runner.prepare()
+    level.z(project.interval.level)  # of a comparison, and of what would settle a rule, under whatever method
     report = pipeline.rehearsal(project)
     drawn = view(report)
     encode(report_document(report))
