@@ -20,6 +20,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -34,6 +35,7 @@ from fakes.references import (
     short_references,
     steps_with_arguments,
 )
+from fakes.rules import made_in, satisfied
 from oloproof.evaluators import EVALUATORS
 from oloproof.evaluators.counting import CallBounds
 from oloproof.model.evidence import Evaluator
@@ -349,6 +351,11 @@ def oracle_permissions(evaluator: Any, expected: dict[str, Any], run: Trajectory
 # Worlds
 
 
+@lru_cache
+def _rule(text: str) -> Evaluator:
+    return EVALUATORS["agent_rule"](rule=text)
+
+
 def _build(type_name: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Evaluator]:
     return st.builds(EVALUATORS[type_name], **fields)
 
@@ -366,6 +373,20 @@ def tools_in_reach(record: Trajectory) -> st.SearchStrategy[dict[str, Any]]:
 
 ROUTES = st.lists(st.sampled_from((*AGENTS, STRANGE_AGENT)), min_size=1, max_size=3).map(
     lambda names: [name for name, _ in itertools.groupby(names)]
+)
+RULES = st.sampled_from(
+    [
+        "a before b",
+        "never a(q = 1)",
+        "eventually b",
+        "b only after a(q = 2)",
+        "after a: b within 2 calls",
+        "never a between b and b(q in [1, 3])",
+        "a exactly once or never b(q > 1)",
+        "last call is a",
+        "a until b",
+        "not (a before b) and every call is (a or b)",
+    ]
 )
 CALL_BOUNDS = st.sampled_from([(1, None), (2, None), (3, None), (0, 0), (0, 2), (1, 1), (1, 2), (2, 2)])
 BOUNDS = st.sampled_from([(1, None), (0, 0), (0, 1), (1, 1), (1, 2)]).map(lambda b: CallBounds(min=b[0], max=b[1]))
@@ -482,6 +503,13 @@ WORLDS = (
         steps=steps_of_agents,
         oracle=oracle_permissions,
         further=further_agent_calls,
+    ),
+    World(
+        type="agent_rule",
+        evaluators=st.builds(_rule, RULES),
+        steps=steps_of_calls,
+        oracle=lambda evaluator, expected, run: satisfied(evaluator.compiled.statement, made_in(run)),
+        further=lambda record: [*further_calls(record), call("b", arguments={"q": 100}), call(STRANGE_TOOL)],
     ),
     World(
         type="agent_max_handoffs",

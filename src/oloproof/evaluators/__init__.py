@@ -15,6 +15,7 @@ from oloproof.evaluators.equality import ExactMatch, Numeric
 from oloproof.evaluators.errors import Errors
 from oloproof.evaluators.json_schema import JsonSchema
 from oloproof.evaluators.loops import NoToolLoop
+from oloproof.evaluators.rule import AgentRule
 from oloproof.evaluators.sequence import NoUndeclaredTool, ToolSequence
 from oloproof.evaluators.text import Contains, Regex
 from oloproof.evaluators.tool_errors import ToolErrors
@@ -48,6 +49,7 @@ EVALUATORS: Final[Mapping[str, type[EvaluatorBase]]] = MappingProxyType(
             Route,
             ToolPermissions,
             MaxHandoffs,
+            AgentRule,
         )
     }
 )

@@ -31,13 +31,26 @@ Size = Annotated[int, Meta(ge=0)]
 
 
 class ConfigError(ValueError):
-    """A configuration that types cannot refuse. ``field`` is the key at fault, ``path`` leads to the place in its
-    value."""
+    """A configuration that types cannot refuse: ``field`` is the key at fault, ``path`` leads to a place in its value.
 
-    def __init__(self, field: str, message: str, path: Sequence[str | int] = ()) -> None:
+    ``code`` is its own where the kind of mistake has one. ``position`` is how many characters of a text come before the
+    place, None where it is about all of it.
+    """
+
+    def __init__(
+        self,
+        field: str,
+        message: str,
+        path: Sequence[str | int] = (),
+        *,
+        code: str | None = None,
+        position: int | None = None,
+    ) -> None:
         self.field = field
         self.message = message
         self.path = path
+        self.code = code
+        self.position = position
         super().__init__(f"{field}: {message}")
 
 

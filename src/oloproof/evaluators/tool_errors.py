@@ -6,7 +6,7 @@ from functools import cached_property
 from math import floor
 from typing import Annotated
 
-from msgspec import UNSET, Meta
+from msgspec import Meta
 
 from oloproof.evaluators.base import ConfigError, Name, Size, TrajectoryEvaluator, open_reason
 from oloproof.evaluators.counts import Count
@@ -64,8 +64,8 @@ class ToolErrors(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_
 
     def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
         outcomes = [
-            _Outcome(call, answer, errors_recorded=reading.trajectory.errors_recorded)
-            for call, answer in zip(reading.calls, reading.answers, strict=True)
+            _Outcome(call, answer, failed)
+            for call, answer, failed in zip(reading.calls, reading.answers, reading.failed, strict=True)
             if self.tool_name is None or call.tool_name == self.tool_name
         ]
         # More successes forgive more and add no error, so the extremes are that all unknown calls succeeded or failed.
@@ -101,12 +101,7 @@ class _Outcome:
 
     __slots__ = ("call", "failed", "known_at")
 
-    def __init__(self, call: Step, answer: Step | None, *, errors_recorded: bool) -> None:
+    def __init__(self, call: Step, answer: Step | None, failed: bool | None) -> None:
         self.call = call
         self.known_at = call.index if answer is None else answer.index
-        said = [step.error for step in (call, answer) if step is not None and step.error is not UNSET]
-        self.failed: bool | None
-        if any(error is not None for error in said):
-            self.failed = True
-        else:
-            self.failed = False if said and errors_recorded else None
+        self.failed = failed

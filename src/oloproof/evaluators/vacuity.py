@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from oloproof.evaluators.base import EvaluatorBase, OutputEvaluator
+from oloproof.evaluators.rule import AgentRule
 from oloproof.model.case import ErrorKind
 from oloproof.model.evidence import Evaluator
 from oloproof.model.judgment import Judgment
@@ -30,6 +31,9 @@ class Vacuity:
             if isinstance(evaluator, OutputEvaluator) and evaluator.field is not None
         }
         self._absent: set[int] = set()
+        self._idle = {
+            index: evaluator for index, evaluator in enumerate(evaluators) if isinstance(evaluator, AgentRule)
+        }
         self._uncalled = {tool for named in self._named.values() for tool in named}
         self._cases = 0
 
@@ -38,6 +42,9 @@ class Vacuity:
         self._cases += 1
         if self._uncalled and reading is not None:
             self._uncalled.difference_update(reading.names)
+        for index in tuple(self._idle):
+            if reading is not None and judgments[index].verdict != "excluded" and self._idle[index].fired(reading):
+                del self._idle[index]
         for index in tuple(self._fields):
             judgment = judgments[index]
             if judgment.reason == "field_absent":
@@ -60,4 +67,8 @@ class Vacuity:
             for index, evaluator in self._fields.items()
             if index in self._absent
         )
-        return (*tools, *fields)
+        idle = (
+            f"criterion '{evaluator.criterion}' says nothing: in no case was there {evaluator.trigger}"
+            for evaluator in self._idle.values()
+        )
+        return (*tools, *fields, *idle)

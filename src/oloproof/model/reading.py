@@ -38,6 +38,12 @@ class Reading:
         return _answers(self.steps, len(self.calls))
 
     @cached_property
+    def failed(self) -> list[bool | None]:
+        """For each of :attr:`calls` whether it ended in an error, None where that was not recorded."""
+        recorded = self.trajectory.errors_recorded
+        return [_failed(call, answer, recorded) for call, answer in zip(self.calls, self.answers, strict=True)]
+
+    @cached_property
     def agents_named(self) -> bool:
         """Every step names its agent (an empty trajectory is not unnamed)."""
         return None not in [step.agent for step in self.steps]
@@ -70,6 +76,13 @@ class Reading:
                 control.append((receiver, step.index))
                 current = receiver
         return control
+
+
+def _failed(call: Step, answer: Step | None, errors_recorded: bool) -> bool | None:
+    said = [step.error for step in (call, answer) if step is not None and step.error is not UNSET]
+    if any(error is not None for error in said):
+        return True
+    return False if said and errors_recorded else None
 
 
 def _answers(steps: Sequence[Step], calls: int) -> list[Step | None]:

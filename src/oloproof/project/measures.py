@@ -136,7 +136,10 @@ def _build(build: Callable[[], EvaluatorBase], written: Fields, problems: Proble
         if not message.startswith(error.field):
             message = f"{error.field}: {message}"
         place = inside(written.place(error.field), error.path)
-        problems.at(place, codes.BAD_EVALUATOR, message, hint=excerpt)
+        column = place.column
+        if error.position is not None and isinstance(place, Scalar) and place.inset is not None:
+            column += place.inset + error.position
+        problems.on(place.line, column, error.code or codes.BAD_EVALUATOR, message, hint=excerpt)
         return None
 
 

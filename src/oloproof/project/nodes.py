@@ -21,12 +21,17 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Scalar(Struct, frozen=True, eq=False):
-    """A string, number, boolean or null, and the text it was written as."""
+    """A string, number, boolean or null, and the text it was written as.
+
+    ``inset`` is how many characters after its place the text begins, which a quote makes one; None where the text does
+    not stand in the file letter by letter, on one line.
+    """
 
     value: str | int | float | bool | None
     text: str
     line: int
     column: int
+    inset: int | None = None
 
 
 class Items(Struct, frozen=True, eq=False):

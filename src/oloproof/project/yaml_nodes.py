@@ -135,7 +135,7 @@ class _Composer:
             if SURROGATE.search(event.value):  # an escape; only the loader without libyaml lets it pass
                 self.refuse(event, "the text holds half of a surrogate pair, which is no character")
             value = self.resolve(event, line, column) if event.implicit[0] else event.value
-            return Scalar(value, event.value, line, column)
+            return Scalar(value, event.value, line, column, _inset(event))
         self.depth += 1
         if self.depth > MAX_DEPTH:
             self.refuse(event, f"nested more than {MAX_DEPTH} levels deep")
@@ -222,6 +222,14 @@ class _Composer:
         mark = event.start_mark
         self.problems.on(mark.line + 1, mark.column + 1, self.problems.codes.unsupported, message, hint=hint)
         raise _Refused
+
+
+def _inset(event: Event) -> int | None:
+    """How far after its place the text of a scalar begins, None where it does not stand there letter by letter."""
+    start, end = event.start_mark, event.end_mark
+    inset = 1 if event.style in ("'", '"') else 0
+    is_literal = start.line == end.line and end.column - start.column == len(event.value) + 2 * inset
+    return inset if is_literal else None
 
 
 def _syntax_hint(text: str, line: int, problem: str) -> str:

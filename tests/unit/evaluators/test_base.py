@@ -39,6 +39,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "agent_route": {},
     "agent_tool_permissions": {"permissions": {"p": ("a",)}},
     "agent_max_handoffs": {"max_handoffs": 1},
+    "agent_rule": {"rule": "a(q = 1) before error(b by p)"},
 }
 NAMES = {
     "agent_tool_called": "agent_tool_a_called",
@@ -48,6 +49,7 @@ NAMES = {
     "agent_max_steps": "agent_steps_le_3",
     "agent_max_tool_calls": "agent_tool_calls_le_2",
     "agent_max_handoffs": "agent_handoffs_le_1",
+    "agent_rule": "agent_rule_a_q_is_1_before_error_b_by_p",
 }
 READS_OUTPUT = {"contains", "exact_match", "regex", "json_schema", "numeric"}
 by_type = pytest.mark.parametrize("name", EVALUATORS)

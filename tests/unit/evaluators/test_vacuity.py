@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from fakes.evidence import calls, of_steps
 from oloproof.evaluators import Vacuity
+from oloproof.evaluators.rule import AgentRule
 from oloproof.evaluators.text import Contains
 from oloproof.model.judgment import PASS, Judgment, excluded, missing
 
@@ -33,3 +35,26 @@ def test_a_field_is_missed_only_where_there_was_an_output(judgments: Sequence[Ju
     for judgment in judgments:
         vacuity.see(None, [judgment])
     assert vacuity.warnings() == warnings
+
+
+@pytest.mark.parametrize(
+    ("rule", "traces", "trigger"),
+    [
+        ("a before b", ["a", "a a"], "b"),
+        ("a before b", ["a", "a b"], None),
+        ("after a: eventually b", ["b"], "a"),
+        ("c at most once between b and a", ["b b", "a b"], "b and a"),
+        ("never a if b", ["a"], "b"),
+        ("before b: never a", ["a"], "b"),
+        ("a before b and after a: eventually b", ["b"], None),
+        ("never a", ["b"], None),
+    ],
+)
+def test_a_rule_whose_trigger_never_came_says_nothing(rule: str, traces: list[str], trigger: str | None):
+    evaluator = AgentRule(rule=rule, criterion="r")
+    vacuity = Vacuity([evaluator])
+    for trace in traces:
+        evidence = of_steps(calls(trace))
+        vacuity.see(evidence.reading, [evaluator.judge(evidence)])
+    told = [text for text in vacuity.warnings() if "says nothing" in text]
+    assert told == ([] if trigger is None else [f"criterion 'r' says nothing: in no case was there {trigger}"])

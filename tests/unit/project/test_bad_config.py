@@ -942,3 +942,23 @@ def test_what_an_evaluator_refuses_is_located_at_its_key(parameters: str, column
     assert [(problem.line, problem.column, problem.code) for problem in caught.value.problems] == [
         (6, column, "OLO113")
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "place", "code"),
+    [
+        ("'never never'", (6, 37), "OLO670"),
+        ("'never a(q = 1, q = 2)'", (6, 37), "OLO671"),
+        ("every call is any", (6, 30), "OLO671"),
+        ("a at most 99 times and b at most 99 times", (6, 30), "OLO672"),
+        ('"never \\x61 b"', (6, 30), "OLO670"),
+    ],
+)
+def test_what_is_wrong_with_a_rule_is_located_in_it(
+    written: str, place: tuple[int, int], code: str, directory: Path
+) -> None:
+    config = Path("oloproof.yaml")
+    config.write_text(alter((EV, f"  - {{type: agent_rule, rule: {written}}}\n")))
+    with pytest.raises(UsageError) as caught:
+        load(config)
+    assert [((problem.line, problem.column), problem.code) for problem in caught.value.problems] == [(place, code)]

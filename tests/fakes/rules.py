@@ -1,0 +1,217 @@
+"""Rules by the plainest reading of their meaning, and random ones over a small alphabet.
+
+:func:`satisfied` reads a statement off a finished run as its documentation says it, by slices of a list. It shares the
+syntax tree with the program and nothing else: no automaton, no progression, no third value.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import UNSET
+
+from oloproof.evaluators.temporal import syntax
+from oloproof.evaluators.temporal.syntax import Condition, Event, Statement
+from oloproof.model.reading import Reading
+from oloproof.model.trajectory import Step, Trajectory
+
+TOOLS = ("a", "b")
+STRANGER = "x"
+UNKNOWN = object()
+"""In place of arguments that were not recorded."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A call that was made. ``failed`` None: not recorded."""
+
+    tool: str
+    arguments: Any = None
+    failed: bool | None = False
+
+    def __repr__(self) -> str:
+        given = (
+            "" if self.arguments is None else "(…)" if self.arguments is UNKNOWN else f"({json.dumps(self.arguments)})"
+        )
+        return f"{self.tool}{given}{ {True: '!', False: '', None: '?'}[self.failed] }"
+
+
+Run = Sequence[Made]
+
+
+def reading(calls: Run, *, truncated: bool = False) -> Reading:
+    """The record of the calls, each answered at once."""
+    steps: list[Step] = []
+    for made in calls:
+        arguments = None if made.arguments is UNKNOWN else made.arguments or {}
+        steps.append(Step(index=len(steps) + 1, kind="tool_call", tool_name=made.tool, arguments=arguments))
+        error = UNSET if made.failed is None else "no" if made.failed else None
+        steps.append(Step(index=len(steps) + 1, kind="tool_result", tool_name=made.tool, result=1, error=error))
+    return Reading(Trajectory(steps=tuple(steps), truncated=truncated))
+
+
+def made_in(run: Trajectory) -> Run:
+    """The calls of a finished run, without their ends."""
+    return [Made(step.tool_name or "", step.arguments) for step in run.steps if step.kind == "tool_call"]
+
+
+# What a finished run satisfies
+
+
+def satisfied(statement: Statement, run: Run) -> bool:
+    match statement:
+        case syntax.Times(event, least, most):
+            count = sum(occurs(event, made) for made in run)
+            return count >= least and (most is None or count <= most)
+        case syntax.Within(event, calls):
+            return any(occurs(event, made) for made in run[:calls])
+        case syntax.Every(event):
+            return all(occurs(event, made) for made in run)
+        case syntax.Last(event):
+            return bool(run) and occurs(event, run[-1])
+        case syntax.Until(event, goal):
+            return any(
+                occurs(goal, made) and all(occurs(event, earlier) for earlier in run[:at])
+                for at, made in enumerate(run)
+            )
+        case syntax.Precedes(first, then, immediately):
+            return all(
+                any(occurs(first, earlier) for earlier in (run[:at][-1:] if immediately else run[:at]))
+                for at, made in enumerate(run)
+                if occurs(then, made)
+            )
+        case syntax.After(event, body):
+            return all(satisfied(body, run[at + 1 :]) for at, made in enumerate(run) if occurs(event, made))
+        case syntax.Before(event, body):
+            places = [at for at, made in enumerate(run) if occurs(event, made)]
+            return not places or satisfied(body, run[: places[0]])
+        case syntax.If(body, event):
+            return satisfied(body, run) or not any(occurs(event, made) for made in run)
+        case syntax.Not(inner):
+            return not satisfied(inner, run)
+        case syntax.All(statements):
+            return all(satisfied(each, run) for each in statements)
+        case syntax.Some(statements):
+            return any(satisfied(each, run) for each in statements)
+    raise AssertionError(statement)
+
+
+def occurs(event: Event, made: Made) -> bool:
+    match event:
+        case syntax.Call(tool, conditions):
+            return tool in (None, made.tool) and all(met(each, made.arguments or {}) for each in conditions)
+        case syntax.Ended(inner, failed):
+            return occurs(inner, made) and made.failed is failed
+        case syntax.NoEvent(inner):
+            return not occurs(inner, made)
+        case syntax.AllOf(events):
+            return all(occurs(each, made) for each in events)
+        case syntax.AnyOf(events):
+            return any(occurs(each, made) for each in events)
+    raise AssertionError(event)
+
+
+def met(condition: Condition, arguments: dict[str, Any]) -> bool:
+    """Of arguments that are plain numbers and texts under one key each."""
+    if isinstance(condition, syntax.Unlike):
+        return not met(condition.condition, arguments)
+    (key,) = condition.path
+    if key not in arguments:
+        return False
+    value = arguments[key]
+    match condition:
+        case syntax.Given():
+            return True
+        case syntax.OneOf(_, texts):
+            return value in [json.loads(text) for text in texts]
+        case syntax.Equals(_, text):
+            return bool(value == json.loads(text))
+        case syntax.Ordered(_, order, text) if not isinstance(value, str):
+            bound = json.loads(text)
+            return {"<": value < bound, "<=": value <= bound, ">": value > bound, ">=": value >= bound}[order]
+    return False
+
+
+# Finished runs that a record may be the beginning of
+
+
+def finished(calls: Run, alphabet: Run, *, further: int) -> Iterator[Run]:
+    """The calls, with everything that is unknown filled in from the alphabet, and up to ``further`` more."""
+    for filled in itertools.product(*(list(_fills(made, alphabet)) for made in calls)):
+        for length in range(further + 1):
+            for more in itertools.product(alphabet, repeat=length):
+                yield [*filled, *more]
+
+
+def _fills(made: Made, alphabet: Run) -> Iterator[Made]:
+    given = {json.dumps(each.arguments): each.arguments for each in alphabet if each.tool == made.tool}
+    for arguments in given.values() if made.arguments is UNKNOWN else [made.arguments]:
+        for failed in (True, False) if made.failed is None else (made.failed,):
+            yield replace(made, arguments=arguments, failed=failed)
+
+
+# Random rules
+
+_VALUES = st.sampled_from(["1", "2"])
+_ARGUMENT = st.just(("q",))
+_DENIABLE = st.one_of(
+    st.builds(syntax.Equals, _ARGUMENT, _VALUES),
+    st.just(syntax.OneOf(("q",), ("1", "2"))),
+    st.builds(syntax.Given, _ARGUMENT),
+)
+CONDITIONS: st.SearchStrategy[Condition] = st.one_of(
+    _DENIABLE,
+    st.builds(syntax.Unlike, _DENIABLE),
+    st.builds(syntax.Ordered, _ARGUMENT, st.sampled_from(["<", "<=", ">", ">="]), _VALUES),
+)
+NAMES: st.SearchStrategy[Event] = st.sampled_from([syntax.Call("a"), syntax.Call("b")])
+ARGUED: st.SearchStrategy[Event] = st.builds(
+    syntax.Call, st.just("a"), st.tuples(CONDITIONS) | st.tuples(CONDITIONS, CONDITIONS)
+)
+ENDED: st.SearchStrategy[Event] = st.builds(syntax.Ended, NAMES | st.just(syntax.Call(None)), st.booleans())
+
+
+def events(leaves: st.SearchStrategy[Event]) -> st.SearchStrategy[Event]:
+    pairs = st.tuples(leaves, leaves)
+    return st.one_of(
+        leaves,
+        leaves,
+        leaves,
+        st.builds(syntax.NoEvent, leaves),
+        st.builds(syntax.AnyOf, pairs),
+        st.builds(syntax.AllOf, pairs),
+    )
+
+
+COUNTS = st.sampled_from([(0, 0), (0, 1), (1, None), (1, 1), (2, None)])
+
+
+def statements(leaves: st.SearchStrategy[Event], *, max_leaves: int = 3) -> st.SearchStrategy[Statement]:
+    """Random statements about such events, with numbers up to two."""
+    event = events(leaves)
+    simple: st.SearchStrategy[Statement] = st.one_of(
+        st.builds(lambda event, count: syntax.Times(event, *count), event, COUNTS),
+        st.builds(syntax.Precedes, event, event, st.booleans()),
+        st.builds(syntax.Within, event, st.integers(1, 2)),
+        st.builds(syntax.Every, event),
+        st.builds(syntax.Last, event),
+        st.builds(syntax.Until, event, event),
+    )
+
+    def larger(inner: st.SearchStrategy[Statement]) -> st.SearchStrategy[Statement]:
+        pairs = st.tuples(inner, inner)
+        return st.one_of(
+            st.builds(syntax.After, event, inner),
+            st.builds(syntax.Before, event, inner),
+            st.builds(syntax.If, inner, event),
+            st.builds(syntax.Not, inner),
+            st.builds(syntax.All, pairs),
+            st.builds(syntax.Some, pairs),
+        )
+
+    return st.recursive(simple, larger, max_leaves=max_leaves)
