@@ -245,6 +245,16 @@ def text_id(value: Json) -> str:
     return value if isinstance(value, str) else "" if value is None else encode(value).decode()
 
 
+def object_of(value: Json) -> dict[str, Any]:
+    """The value where it is an object, otherwise an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Json) -> list[Any]:
+    """The value where it is an array, otherwise an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def joined_text(content: Json, *, kinds: tuple[str, ...] = ("text",)) -> Json:
     """Text parts (``{"type": "text", "text": …}``) joined; any other content as it is."""
     if not isinstance(content, list) or not content:

@@ -17,6 +17,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from oloproof.errors import Problem
+from oloproof.importers.builder import list_of, object_of
 from oloproof.importers.chat import LOSSES as CHAT_LOSSES
 from oloproof.importers.chat import Chat, MessageError
 from oloproof.importers.documents import Document, documents
@@ -167,9 +168,9 @@ def _plain(item: _Value, value: dict[str, Any], messages: Sequence[Json], file: 
 def _tau_bench(item: _Value, value: dict[str, Any], messages: Sequence[Json], file: str) -> Run:
     chat = Chat(messages, error_prefix="Error")
     truncated = _cut_off(chat, chat.losses)
-    task = _object(_object(value.get("info")).get("task"))
+    task = object_of(object_of(value.get("info")).get("task"))
     trial, task_id, actions = value.get("trial"), value.get("task_id"), task.get("actions")
-    tools = [action["name"] for action in _list(actions) if isinstance(_object(action).get("name"), str)]
+    tools = [action["name"] for action in list_of(actions) if isinstance(object_of(action).get("name"), str)]
     asked = {key: fact for key, fact in task.items() if key in ("user_id", "instruction")}
     facts = {**task, "source": "tau-bench", "task_id": task_id, "reward": value.get("reward")}
     chat.losses["empty_references"] += actions == []
@@ -202,14 +203,6 @@ def _cut_off(chat: Chat, losses: Counter[str]) -> bool:
     if last.get("role") == "tool" and not chat.ends_on_open_call:
         losses["ends_unexplained"] += not chat.last_tool.startswith(TRANSFER)
     return chat.ends_on_open_call
-
-
-def _object(value: Json) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Json) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 IMPORTER: Final = Importer(
