@@ -29,7 +29,7 @@ METADATA_PREFIX = "metadata."
 QuantitySource = Literal["agent_steps", "agent_tool_calls", "latency_ms", "tokens", "cost_usd"]
 
 
-TraceFormat = Literal["auto", "jsonl", "mini-swe-agent", "openai", "swe-agent"]
+TraceFormat = Literal["adk", "auto", "claude-code", "inspect", "jsonl", "mini-swe-agent", "openai", "swe-agent"]
 """What foreign traces may be read as; ``auto``: each file as what it looks like."""
 
 

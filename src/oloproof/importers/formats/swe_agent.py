@@ -141,7 +141,7 @@ def _history(messages: Sequence[dict[str, Any]], builder: Builder) -> None:
 
 def _answer(message: dict[str, Any], builder: Builder, agent: str | None) -> None:
     builder.turn()
-    calls = [call for call in message.get("tool_calls") or () if isinstance(call, dict)]
+    calls = [call for call in list_of(message.get("tool_calls")) if isinstance(call, dict)]
     action = _action(message) or _fenced(message)
     said = message.get("thought") if calls or message.get("action") else message.get("content")
     if said or not (calls or action):

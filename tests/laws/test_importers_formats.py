@@ -1,0 +1,175 @@
+"""Whatever a file holds, a format makes trajectories of it or tells where it cannot: never a traceback."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from inspect import getsource
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakes.imports import as_lines, imported
+from oloproof.errors import UsageError
+from oloproof.importers import registry
+from oloproof.importers.head import Head
+
+
+def vocabulary(name: str) -> list[str]:
+    """The words that the format's source compares with: keys and kinds."""
+    source = getsource(__import__(f"oloproof.importers.formats.{name.replace('-', '_')}", fromlist=["x"]))
+    return sorted(set(re.findall(r'"([A-Za-z_.]{2,40})"', source))) or ["x"]
+
+
+def values(name: str) -> st.SearchStrategy[Any]:
+    words = st.sampled_from(vocabulary(name))
+    leaves = st.none() | st.booleans() | st.integers(-2, 3) | st.floats() | words | st.text(max_size=3)
+    return st.recursive(
+        leaves,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words, inner, max_size=6),
+        max_leaves=25,
+    )
+
+
+@pytest.mark.parametrize("name", registry.FORMATS)
+@given(st.data())
+@settings(max_examples=25, deadline=None)
+def test_any_json_is_told_or_refused(name: str, data: st.DataObject) -> None:
+    drawn = data.draw(st.lists(values(name), min_size=1, max_size=3))
+    file = json.dumps(drawn[0]).encode() if len(drawn) == 1 else as_lines(*drawn)
+    registry.importer(name).sniff(Head(file, "f.json"))
+    with suppress(UsageError):
+        imported(name, file)
+
+
+@pytest.mark.parametrize("name", registry.FORMATS)
+@given(st.binary(max_size=200))
+@settings(max_examples=15, deadline=None)
+def test_any_bytes_are_told_or_refused(name: str, data: bytes) -> None:
+    registry.importer(name).sniff(Head(data, "f"))
+    with suppress(UsageError):
+        imported(name, data)
+
+
+# A sound file of each format, a part of which is replaced by junk.
+_CALL = {"id": "1", "function": {"name": "open", "arguments": "{}"}}
+SOUND: dict[str, list[Any]] = {
+    "openai": [{"role": "assistant", "content": None, "tool_calls": [_CALL]}, {"role": "tool", "tool_call_id": "1"}],
+    "swe-agent": [
+        {
+            "trajectory": [{"thought": "t", "action": "ls", "observation": "o", "state": "{}", "execution_time": 1}],
+            "history": [
+                {"role": "system", "content": "s", "agent": "main", "is_demo": False},
+                {"role": "assistant", "thought": "t", "agent": "main", "tool_calls": [_CALL]},
+                {"role": "tool", "content": "c", "agent": "main", "tool_call_ids": ["1"]},
+            ],
+            "info": {"exit_status": "submitted", "submission": "d"},
+        }
+    ],
+    "mini-swe-agent": [
+        {
+            "info": {"exit_status": "Submitted", "submission": "d"},
+            "messages": [
+                {"role": "assistant", "content": "```bash\nls\n```", "extra": {"actions": [{"command": "ls"}]}},
+                {"role": "assistant", "tool_calls": [_CALL]},
+                {"role": "exit", "extra": {"exit_status": "Submitted"}},
+            ],
+        }
+    ],
+    "adk": [
+        {
+            "events": [
+                {
+                    "author": "a",
+                    "content": {"parts": [{"function_call": {"id": "1", "name": "f", "args": {}}}]},
+                    "actions": {"transfer_to_agent": "b"},
+                    "usage_metadata": {"total_token_count": 1},
+                },
+                {"author": "a", "content": {"parts": [{"function_response": {"name": "f", "response": {}}}]}},
+            ],
+        },
+        {
+            "eval_cases": [
+                {
+                    "eval_id": "e",
+                    "conversation": [
+                        {
+                            "user_content": {"parts": [{"text": "t"}]},
+                            "intermediate_data": {"tool_uses": [{"name": "f", "args": {}}], "invocation_events": []},
+                        }
+                    ],
+                }
+            ]
+        },
+    ],
+    "claude-code": [
+        {
+            "type": "assistant",
+            "sessionId": "s",
+            "uuid": "u",
+            "message": {
+                "id": "m",
+                "content": [{"type": "tool_use", "id": "1", "name": "Task", "input": {"prompt": "p"}}],
+                "usage": {"input_tokens": 1},
+            },
+        },
+        {"type": "user", "agentId": "x", "isSidechain": True, "sessionId": "s", "message": {"content": "p"}},
+        {
+            "type": "user",
+            "sessionId": "s",
+            "toolUseResult": {"agentId": "x"},
+            "message": {"content": [{"type": "tool_result", "tool_use_id": "1", "content": "c", "is_error": True}]},
+        },
+        {"type": "result", "session_id": "s", "subtype": "success", "result": "r"},
+    ],
+    "inspect": [
+        {
+            "eval": {"task": "t"},
+            "samples": [
+                {
+                    "id": 1,
+                    "epoch": 1,
+                    "messages": [
+                        {"role": "assistant", "content": [{"type": "text", "text": "t"}], "tool_calls": [_CALL]},
+                        {"role": "tool", "tool_call_id": "1", "error": {"type": "t", "message": "m"}},
+                    ],
+                    "events": [
+                        {"event": "span_begin", "id": "s", "parent_id": "s"},
+                        {"event": "tool", "id": "2", "function": "f", "span_id": "s", "events": []},
+                    ],
+                    "output": {"choices": [{"stop_reason": "stop"}]},
+                    "scores": {"m": {"value": "C"}},
+                    "attachments": {"h": "v"},
+                    "limit": {"type": "time"},
+                }
+            ],
+        }
+    ],
+}
+JUNK: list[Any] = [None, True, 0, -1, 1.5, "", "x", [], {}, [None], ["x"], {"a": 1}, [[]], [{}]]
+
+
+def paths(value: Any) -> list[tuple[Any, ...]]:
+    """Where the parts of a value are, itself included."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [(), *((key, *rest) for key, item in items for rest in paths(item))]
+
+
+def replaced(value: Any, path: tuple[Any, ...], junk: Any) -> Any:
+    if not path:
+        return junk
+    copied = value.copy()
+    copied[path[0]] = replaced(value[path[0]], path[1:], junk)
+    return copied
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_part_that_is_junk_is_told_or_refused(name: str) -> None:
+    for path in paths(SOUND[name]):
+        for junk in JUNK:
+            broken = replaced(SOUND[name], path, junk)
+            with suppress(UsageError):
+                imported(name, as_lines(*broken) if isinstance(broken, list) else broken)
