@@ -11,8 +11,6 @@ from oloproof.model.values import snapshot
 from oloproof.record.case import CurrentCase, Recorder, enter, leave
 from oloproof.record.journal import Event
 
-__all__ = ["RecordedCase", "recorded_case"]
-
 
 class RecordedCase:
     """A case that a test has opened: what the agent is asked, and what it has recorded so far."""
