@@ -19,8 +19,16 @@ def baseline_named(store: Store, name: str, config: Path) -> Baseline:
 
 def complete(run: Run) -> Run:
     """The run, if every case of it was run."""
-    if run.status != "complete" or run.partial or run.in_process:
+    if run.status == "stopped_early":
+        hint = "run every case of it: `oloproof run --no-stop-early`"
+        raise BrokenError(f"run {run.id} stopped early, and a baseline needs every case", code="OLO653", hint=hint)
+    return concluded(run)
+
+
+def concluded(run: Run) -> Run:
+    """The run, if it came to its end. One that stopped early did: the cases that it left out are missing pairs."""
+    if not run.is_concluded or run.partial or run.in_process:
         why = f"partial ({run.partial})" if run.partial else "one for a debugger (--in-process)"
-        what = run.status if run.status != "complete" else why
+        what = why if run.is_concluded else run.status
         raise BrokenError(f"run {run.id} is {what}", code="OLO622", hint="compare runs that are complete")
     return run

@@ -10,7 +10,7 @@ from oloproof import gates, pipeline
 from oloproof.cli.common import config_option, json_option, print_json
 from oloproof.project import load, read_cases
 from oloproof.reports.document import check_document
-from oloproof.reports.inert import inert
+from oloproof.reports.inert import TEXT_LIMIT, inert
 
 
 @click.command("check")
@@ -41,6 +41,8 @@ def command(config: Path, as_json: bool) -> None:
     )
     for outlook in outlooks:
         print(f"  {inert(outlook.rule)}: {outlook.text}")
+    for line in () if cases is None else pipeline.early_outlook(project, list(cases)):
+        print(f"  {inert(line, TEXT_LIMIT)}")
     if project.policy is None:
         print("  not gated: there is no policy" if not project.policy_none else "  not gated: policy: none")
     for warning in warnings:

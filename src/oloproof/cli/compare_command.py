@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
-from oloproof.cli.baselines import baseline_named, complete
+from oloproof.cli.baselines import baseline_named, concluded
 from oloproof.cli.common import (
     config_option,
     find_run,
@@ -52,7 +52,7 @@ def command(candidate: str, baseline: str, config: Path, membership: Membership,
     project = load(config)
     policy = None if no_gate else project.policy
     with open_store(config, create=False) as store:
-        header = complete(find_run(store, candidate, config))
+        header = concluded(find_run(store, candidate, config))
         was = baseline_named(store, baseline, config)
         accepted = policy.accept_changed_cases if policy else ()
         comparison = pipeline.compare(store, header, was, accepted=accepted, membership=membership)
@@ -68,6 +68,8 @@ def command(candidate: str, baseline: str, config: Path, membership: Membership,
         print(
             f"{comparison.pairs} cases of the baseline; intervals by Tango's score, {report.run.interval.level:.0%}\n"
         )
+        if header.stopping is not None and header.stopping.after is not None:
+            print("  the candidate stopped early: the cases that it left out are missing pairs")
         for note in comparison_notes(comparison):
             print(f"  {note}")
         if isinstance(was, Sides):

@@ -14,12 +14,12 @@ from oloproof.reports.view import view
 from oloproof.stats import level
 
 
-def rehearse(project: Project, *, as_json: bool, markdown: bool, junit: bool) -> None:
+def rehearse(project: Project, *, as_json: bool, markdown: bool, junit: bool, stops_early: bool = False) -> None:
     """Draw a report of one made-up case into nothing, and import nothing from the project's directory from here on."""
     forget(project.directory)
     runner.prepare()
     level.z(project.interval.level)  # of a comparison, and of what would settle a rule, under whatever method
-    report = pipeline.rehearsal(project)
+    report = pipeline.rehearsal(project, stops_early=stops_early)
     drawn = view(report)
     encode(report_document(report))
     if not as_json:

@@ -42,6 +42,10 @@ from oloproof.project import load, read_cases
     "--concurrency", type=click.IntRange(min=1, max=1024), help="Cases at a time, instead of what the project says."
 )
 @click.option("--baseline", metavar="RUN_OR_FILE", help="Compare with it, for the rules that compare.")
+@click.option(
+    "--stop-early/--no-stop-early", default=None, help="End the run once its verdict is settled; default: the policy's."
+)
+@click.option("--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Draws the launch order with --stop-early.")
 @click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
 @click.option("--in-process", is_flag=True, help="Run the system in this process, for a debugger. Never gates.")
 @click.option("--run-id-file", type=OutputFile(), help="Write the run's id to this file when it starts.")
@@ -53,6 +57,8 @@ def command(
     limit: int | None,
     concurrency: int | None,
     baseline: str | None,
+    stop_early: bool | None,
+    seed: int | None,
     no_gate: bool,
     in_process: bool,
     run_id_file: Path | None,
@@ -69,14 +75,22 @@ def command(
     """
     project = load(config)
     selection = Selection(case_ids=case_ids, slice=_parsed_slice(slice_text), limit=limit)
-    request = pipeline.Request(selection=selection, concurrency=concurrency, gated=not no_gate, in_process=in_process)
+    request = pipeline.Request(
+        selection=selection,
+        concurrency=concurrency,
+        gated=not no_gate,
+        in_process=in_process,
+        stop_early=stop_early,
+        seed=seed,
+    )
     if in_process and not isinstance(project.system.kind, CallableSystem):
         raise UsageError(Problem("OLO623", "--in-process is for a callable, and this system is none"))
     cases = None if project.dataset is None else read_cases(project)
     if cases is not None:
         _refuse_unknown(case_ids, {case.id for case in cases})
         _refuse_empty(selection.slice, cases)
-    rehearse(project, as_json=as_json, markdown=markdown is not None, junit=junit is not None)
+    stops_early = pipeline.wished(project, request) is not None
+    rehearse(project, as_json=as_json, markdown=markdown is not None, junit=junit is not None, stops_early=stops_early)
     with open_store(config, create=True) as store, watched(run_id_file) as watch:
         request = replace(request, baseline=baseline_named(store, baseline, config) if baseline else None)
         report = pipeline.run(project, cases, request, real_ports(store), watch)

@@ -16,6 +16,7 @@ from typing import get_args
 
 from msgspec import to_builtins
 from msgspec.json import encode
+from msgspec.structs import replace
 
 from oloproof.errors import Problem, UsageError, did_you_mean
 from oloproof.gates.exit import blocks
@@ -23,6 +24,7 @@ from oloproof.gates.pairs import kind_of, on_pairs
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import (
     Approval,
+    Basis,
     CountFinding,
     Decision,
     Equivalence,
@@ -41,14 +43,17 @@ from oloproof.model.decision import (
     State,
     Superiority,
 )
+from oloproof.model.stopping import Settled, Stopping
 from oloproof.model.tally import Measured, Metric, PairTable, Quantile, Rate, Tally
-from oloproof.stats import proportion, quantile
+from oloproof.stats import evidence, proportion, quantile, sequential
 from oloproof.stats.boundaries import Boundaries, boundaries
 from oloproof.stats.counts import at_most_failures
 
 Answer = tuple[State, Reason]
 
 _OVERLAP: Answer = ("INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold")
+_SAID_OF_ALL_CASES: frozenset[Reason] = frozenset({"below_min_cases", "no_baseline"})
+"""Why a rule is undecided however many of the cases run."""
 
 
 def decide(
@@ -57,8 +62,11 @@ def decide(
     approvals: Sequence[Approval] = (),
     run_digest: str = "",
     comparison: Comparison | None = None,
+    *,
+    stopping: Stopping | None = None,
 ) -> tuple[Decision, ...]:
     """One decision a rule, in the policy's order. Rules that compare need a ``comparison`` with a baseline.
+    ``stopping`` is how the run could stop early: evidence that settled a rule on the way settled it for good.
 
     A PASS under ``requires_manual_review`` becomes MANUAL_REVIEW unless one of ``approvals`` was given for just this
     (see :func:`approval_digest`; ``run_digest`` "" matches none). Raises UsageError with every rule that cannot be put
@@ -77,9 +85,11 @@ def decide(
             return None
         return given.get(approval_digest(run_digest, rule, finding, policy=policy, comparison=comparison))
 
-    return tuple(
-        _decision(rule, _found(rule, metrics[rule.metric], tables, policy), policy, approver) for rule in policy.rules
+    decisions = (
+        _decision(rule, _found(rule, metrics[rule.metric], tables, policy, stopping), policy, approver)
+        for rule in policy.rules
     )
+    return tuple(decisions if stopping is None else (_after_stop(decision, policy, stopping) for decision in decisions))
 
 
 def approval_digest(
@@ -117,14 +127,29 @@ def _decision(
     )
 
 
-def _found(rule: Rule, metric: Metric, tables: Mapping[str, PairTable], policy: Policy) -> tuple[Finding, Answer]:
+def _after_stop(decision: Decision, policy: Policy, stopping: Stopping) -> Decision:
+    """A rule that was not settled when the run stopped is undecided because of that: what did not run could still have
+    settled it, either way."""
+    settled = stopping.of(decision.rule)
+    if stopping.after is None:
+        return replace(decision, settled=settled) if settled is not None and settled.by == "evidence" else decision
+    if decision.state == "INSUFFICIENT_EVIDENCE" and decision.reason not in _SAID_OF_ALL_CASES:
+        return replace(decision, reason="stopped_early")
+    return replace(decision, settled=settled)
+
+
+def _found(
+    rule: Rule, metric: Metric, tables: Mapping[str, PairTable], policy: Policy, stopping: Stopping | None
+) -> tuple[Finding, Answer]:
     match rule, metric:
         case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures(), Rate():
             return _on_pairs(rule, tables.get(rule.metric), policy)
         case ObservedCount(), Rate():
             return _on_count(rule, metric.tally)
+        case IntervalThreshold(), Rate() if stopping is not None and rule.id in stopping.rules:
+            return _on_evidence(rule, metric.tally, policy, stopping.of(rule.id))
         case IntervalThreshold(), Rate():
-            return _on_rate(rule, metric.tally, policy)
+            return _on_rate(rule, metric.tally, policy, level=policy.confidence_level)
         case IntervalThreshold(), Quantile():
             return _on_quantile(rule, metric, policy)
         case _:
@@ -137,7 +162,7 @@ def _on_pairs(rule: PairRule, table: PairTable | None, policy: Policy) -> tuple[
     finding, answer = on_pairs(rule, table, level=policy.confidence_level)
     if answer[1] == "new_failures_exceed_limit":
         return finding, answer  # what broke is broken, however few pairs there are
-    return finding, _held_back(rule, finding) or answer
+    return finding, held_back(rule, n=finding.n, missing=finding.missing) or answer
 
 
 def _on_count(rule: ObservedCount, tally: Tally) -> tuple[Finding, Answer]:
@@ -146,17 +171,36 @@ def _on_count(rule: ObservedCount, tally: Tally) -> tuple[Finding, Answer]:
     if state == "FAIL":
         # The cases that failed did so, however few ran and however many are missing.
         return finding, ("FAIL", "observed_failures_exceed_limit")
-    held_back = _held_back(rule, finding)
-    if held_back is not None:
-        return finding, held_back
+    why_not = held_back(rule, n=finding.n, missing=finding.missing)
+    if why_not is not None:
+        return finding, why_not
     if state == "PASS":
         return finding, ("PASS", "observed_failures_within_limit")
     return finding, ("INSUFFICIENT_EVIDENCE", "missing_could_hide_failures")
 
 
-def _on_rate(rule: IntervalThreshold, tally: Tally, policy: Policy) -> tuple[Finding, Answer]:
+def _on_evidence(
+    rule: IntervalThreshold, tally: Tally, policy: Policy, settled: Settled | None
+) -> tuple[Finding, Answer]:
+    """A rule that evidence may settle: by what there was when it did, else by the full run at what is left of the
+    level."""
+    minimum, maximum = _number(rule.min), _number(rule.max)
+    threshold = Fraction(rule.min or rule.max or 0)  # it has one of them
+    early, final_level = sequential.split(threshold, level=policy.confidence_level)
+    if settled is None or settled.by == "certainty" or early is None:
+        finding, answer = _on_rate(rule, tally, policy, level=final_level)
+        return replace(finding, basis=Basis(method=policy.interval_method, level=final_level)), answer
+    counted = Tally(settled.passed, settled.failed, settled.missing, tally.excluded)
+    basis = Basis(method="anytime_mixture", level=float(1 - 2 * Fraction(str(early))))
+    lower, upper = evidence.interval(counted.passed, counted.failed, counted.missing, level=basis.level)
+    answer = _at_maximum(settled.state) if minimum is None else _at_minimum(settled.state)
+    finding = RateFinding(tally=counted, minimum=minimum, maximum=maximum, lower=lower, upper=upper, basis=basis)
+    return finding, answer
+
+
+def _on_rate(rule: IntervalThreshold, tally: Tally, policy: Policy, *, level: float) -> tuple[RateFinding, Answer]:
     """``false_pass`` and ``false_fail`` are those of the bound at which they are larger, where both are given."""
-    method, level = policy.interval_method, policy.confidence_level
+    method = policy.interval_method
     lower, upper = proportion.interval(tally.passed, tally.failed, tally.missing, method=method, level=level)
     answers: list[Answer] = []
     errors: list[Boundaries] = []
@@ -177,7 +221,7 @@ def _on_rate(rule: IntervalThreshold, tally: Tally, policy: Policy) -> tuple[Fin
         false_pass=max((turn.false_pass for turn in errors), default=None),
         false_fail=max((turn.false_fail for turn in errors), default=None),
     )
-    return finding, _held_back(rule, finding) or _together(answers)
+    return finding, held_back(rule, n=finding.n, missing=finding.missing) or _together(answers)
 
 
 def _on_quantile(rule: IntervalThreshold, metric: Quantile, policy: Policy) -> tuple[Finding, Answer]:
@@ -201,16 +245,16 @@ def _on_quantile(rule: IntervalThreshold, metric: Quantile, policy: Policy) -> t
         lower=lower,
         upper=upper,
     )
-    return finding, _held_back(rule, finding) or _together(answers)
+    return finding, held_back(rule, n=finding.n, missing=finding.missing) or _together(answers)
 
 
-def _held_back(rule: Rule, finding: Finding) -> Answer | None:
+def held_back(rule: Rule, *, n: int, missing: int) -> Answer | None:
     """Why a rule may not be settled at all on so few cases, or with so many missing; None when it may."""
-    if finding.n == 0:
+    if n == 0:
         return "INSUFFICIENT_EVIDENCE", "no_observation"
-    if finding.n < rule.min_cases:
+    if n < rule.min_cases:
         return "INSUFFICIENT_EVIDENCE", "below_min_cases"
-    if rule.max_missing is not None and Fraction(finding.missing, finding.n) > Fraction(rule.max_missing):
+    if rule.max_missing is not None and Fraction(missing, n) > Fraction(rule.max_missing):
         return "INSUFFICIENT_EVIDENCE", "missing_exceeds_policy"
     return None
 

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, get_args
 from msgspec import Struct
 
 from oloproof.errors import ExitCode
+from oloproof.model.stopping import EarlyStopping, Settled
 from oloproof.model.tally import PairTable, Tally
 
 IntervalMethod = Literal["wilson", "exact"]
@@ -38,7 +39,7 @@ Reason = (
     CountReason
     | IntervalReason
     | PairReason
-    | Literal["no_observation", "below_min_cases", "missing_exceeds_policy", "review_required"]
+    | Literal["no_observation", "below_min_cases", "missing_exceeds_policy", "stopped_early", "review_required"]
 )
 REASONS: tuple[str, ...] = tuple(reason for kind in get_args(Reason) for reason in get_args(kind))
 
@@ -100,6 +101,7 @@ class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """``release.yaml``. A state in neither ``block_on`` nor ``warn_on`` is warned about.
 
     ``accept_changed_cases`` are ids of baseline cases that may be gone or changed, for the rules that compare.
+    ``early_stopping`` None: every case is run.
     """
 
     rules: tuple[Rule, ...]
@@ -108,6 +110,15 @@ class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
     block_on: tuple[State, ...] = ("FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW")
     warn_on: tuple[State, ...] = ()
     accept_changed_cases: tuple[str, ...] = ()
+    early_stopping: EarlyStopping | None = None
+
+    def decides_like(self, other: Policy) -> bool:
+        """Whether both put the same questions to a run and answer them alike; what then blocks may differ."""
+        mine, others = (
+            (policy.rules, policy.confidence_level, policy.interval_method, policy.early_stopping)
+            for policy in (self, other)
+        )
+        return mine == others
 
 
 class Approval(Struct, frozen=True, kw_only=True):
@@ -146,11 +157,20 @@ class CountFinding(_TallyFinding, frozen=True, kw_only=True):
     max_failures: int
 
 
+class Basis(Struct, frozen=True, kw_only=True):
+    """By which interval a rule was decided where that is not the policy's own: of a rule that evidence may settle, the
+    anytime-valid one of the moment when it did, or the policy's method at the level that is left for the full run."""
+
+    method: IntervalMethod | Literal["anytime_mixture"]
+    level: float
+
+
 class RateFinding(_TallyFinding, frozen=True, kw_only=True):
     """What a rule about a rate looked at: ``lower`` and ``upper`` are the bounds that decided.
 
     ``minimum`` and ``maximum`` are None where the rule has none. ``false_pass`` and ``false_fail`` are the rule's
-    achieved error rates at its threshold (of two, where they are larger), None where the criterion applies to no case.
+    achieved error rates at its threshold (of two, where they are larger), None where the criterion applies to no case
+    and where evidence decided. ``basis`` None: the policy's method and level decided.
     """
 
     kind: ClassVar[str] = "interval_threshold"
@@ -161,6 +181,7 @@ class RateFinding(_TallyFinding, frozen=True, kw_only=True):
     upper: float
     false_pass: float | None = None
     false_fail: float | None = None
+    basis: Basis | None = None
 
 
 class QuantileFinding(Struct, frozen=True, kw_only=True):
@@ -217,7 +238,8 @@ Finding = CountFinding | RateFinding | QuantileFinding | PairFinding | NoBaselin
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """What the evidence (``finding``) says of one rule. ``approved_by`` is who cleared a review, None where nobody."""
+    """What the evidence (``finding``) says of one rule. ``approved_by`` is who cleared a review, None where nobody.
+    ``settled`` says when, in a run that stopped early or on evidence; None elsewhere."""
 
     rule: str
     metric: str
@@ -226,6 +248,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     blocking: bool
     finding: Finding
     approved_by: str | None = None
+    settled: Settled | None = None
 
 
 class Gate(Struct, frozen=True, kw_only=True):

@@ -10,9 +10,10 @@ from oloproof.model.case import Attempt, Case
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Approval, Decision, Gate, IntervalMethod, Policy
 from oloproof.model.judgment import Judgment
+from oloproof.model.stopping import Stopping
 from oloproof.model.tally import Measured
 
-RunStatus = Literal["running", "complete", "interrupted", "broken"]
+RunStatus = Literal["running", "complete", "stopped_early", "interrupted", "broken"]
 
 
 class SystemIdentity(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,6 +37,7 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     Times are RFC 3339 in UTC. ``partial`` is what narrowed it (``--limit 5``), "" for a full run; ``in_process``
     marks a debugger's run; neither is ever gated. ``own_dataset``: the recordings were their own dataset, and
     ``expected_cases`` is the ``cases: N`` that a gate then needs. ``trials`` is the most attempts that a case had.
+    ``stopping`` is how the run could stop early, None where it could not.
     ``ungated_by_choice``: ``policy: none`` or ``--no-gate``. ``log_lines`` counts what user code printed outside of any
     case. ``digest`` identifies the judged content, for approvals.
     """
@@ -60,6 +62,12 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trials: int = 1
     ungated_by_choice: bool = False
     log_lines: int = 0
+    stopping: Stopping | None = None
+
+    @property
+    def is_concluded(self) -> bool:
+        """The run came to its end, or to where its verdict was settled."""
+        return self.status in ("complete", "stopped_early")
 
 
 class CaseRecord(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from oloproof.pipeline.deciding import gate, report, stored_gate, stored_report
 from oloproof.pipeline.foreseeing import outlooks, rehearsal
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
 from oloproof.pipeline.running import run
+from oloproof.pipeline.stopping import early_outlook, wished
 
 __all__ = [
     "Baseline",
@@ -19,6 +20,7 @@ __all__ = [
     "Watch",
     "compare",
     "comparison_report",
+    "early_outlook",
     "gate",
     "outlooks",
     "partings",
@@ -27,4 +29,5 @@ __all__ = [
     "run",
     "stored_gate",
     "stored_report",
+    "wished",
 ]

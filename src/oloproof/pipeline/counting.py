@@ -15,9 +15,10 @@ from oloproof.model.case import Attempt, Case
 from oloproof.model.collector import collector_paused
 from oloproof.model.evidence import Evidence
 from oloproof.model.project import Project
-from oloproof.model.run import Run
+from oloproof.model.run import Run, RunStatus
 from oloproof.model.tally import Measured
 from oloproof.pipeline.ports import Ports, Watch, rfc3339
+from oloproof.pipeline.stopping import EarlyStop
 from oloproof.runner.recorded import Attempted
 from oloproof.store import RunDigest, StoredCase, stored_case
 
@@ -38,9 +39,15 @@ class Counted(Struct, frozen=True):
 
 
 def judge_and_keep(
-    project: Project, header: Run, evidence: Iterable[tuple[Attempted, Evidence]], ports: Ports, watch: Watch
+    project: Project,
+    header: Run,
+    evidence: Iterable[tuple[Attempted, Evidence]],
+    ports: Ports,
+    watch: Watch,
+    course: EarlyStop | None = None,
 ) -> Counted:
-    """Judge, measure and keep each attempt as it comes."""
+    """Judge, measure and keep each attempt as it comes. ``course`` is asked after each whether there is to be another,
+    and knows where the cases stood before they were shuffled."""
     measurement = Measurement(header.criteria, project.metrics, project.slices, project.min_slice_support)
     vacuity = evaluators.Vacuity(project.evaluators)
     errors = evaluators.Errors(project.evaluators)
@@ -55,8 +62,10 @@ def judge_and_keep(
             counted = measurement.add(seen.case, seen.reading, judgments)
             vacuity.see(seen.reading, judgments)
             errors.see(seen, judgments)
+            if course is not None:
+                course.see(seen, judgments, counted.amounts)
             row = stored_case(
-                ordinal,
+                ordinal if course is None else course.place_of(seen.case),
                 attempted.case,
                 attempted.attempt,
                 judgments,
@@ -76,13 +85,20 @@ def judge_and_keep(
     measured = replace(measurement.measured(), errors=errors.groups())
     finished = replace(
         header,
-        status="interrupted" if not_run else "complete",
+        status=_status(course, is_whole=not not_run),
         finished_at=rfc3339(ports.now()),
         cases=measured.cases,
         trials=trials,
         digest=digest.hexdigest(),
+        stopping=None if course is None else course.outcome(),
     )
     return Counted(finished, measured, vacuity.warnings())
+
+
+def _status(course: EarlyStop | None, *, is_whole: bool) -> RunStatus:
+    if is_whole:
+        return "complete"
+    return "stopped_early" if course is not None and course.is_over else "interrupted"
 
 
 def evidence_of(

@@ -41,6 +41,7 @@ def gate(header: Run, project: Project | None, ports: Ports, *, approve: tuple[s
     else:
         _refuse_other_configuration(header, project)
         policy, by_choice = project.policy, project.policy_none
+    _refuse_other_policy(header, policy, ports.store)
     header = replace(header, ungated_by_choice=by_choice)
     before = stored_report(ports.store, header, policy)
     if not approve:
@@ -76,6 +77,17 @@ def _refuse_other_configuration(header: Run, project: Project) -> None:
         raise UsageError(Problem("OLO606", message, hint, file=project.config))
 
 
+def _refuse_other_policy(header: Run, policy: Policy | None, store: Store) -> None:
+    """What a run stopped for, or what evidence may have settled, is decided: no other question is put to it now."""
+    stopping, asked = header.stopping, store.policy(header.id)
+    if stopping is None or (stopping.after is None and not stopping.rules):
+        return
+    if policy is not None and (asked is None or not policy.decides_like(asked)):
+        message = f"run {header.id} was free to stop by its own policy, and this one has other rules, bounds or levels"
+        hint = "run again under this policy, or decide with what was stored: --as-judged"
+        raise UsageError(Problem("OLO652", message, hint))
+
+
 def stored_gate(store: Store, header: Run) -> Gate | None:
     """The verdict that a stored run ended with; None when it concluded nothing that can be read."""
     if header.finished_at is None:
@@ -95,7 +107,9 @@ def report(
     comparison: Comparison | None = None,
 ) -> Report:
     """Decide, and keep it all together."""
-    decisions = gates.decide(measured, policy, approvals, header.digest, comparison) if policy else ()
+    decisions = (
+        gates.decide(measured, policy, approvals, header.digest, comparison, stopping=header.stopping) if policy else ()
+    )
     return Report(
         run=header,
         measured=measured,
@@ -110,7 +124,7 @@ def report(
 
 def _gate(header: Run, policy: Policy | None, decisions: tuple[Decision, ...]) -> Gate:
     """The verdict on the run: the policy's where the run may be gated at all, otherwise why it may not."""
-    if header.status != "complete":
+    if not header.is_concluded:
         why = f"the run is {header.status}: what was not run is missing"
         return Gate(outcome="NOT_GATED", exit_code=ExitCode.BROKEN, why=why)
     if header.ungated_by_choice and header.cases:

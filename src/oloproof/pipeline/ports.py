@@ -39,13 +39,15 @@ Baseline = Run | Sides
 
 class Request(Struct, frozen=True, kw_only=True):
     """How this run departs from what the project says. ``concurrency`` None leaves it to the project; ``baseline`` None
-    compares with nothing."""
+    compares with nothing. ``stop_early`` None leaves it to the policy; ``seed`` None has the launch order drawn."""
 
     selection: Selection = field(default_factory=Selection)
     concurrency: int | None = None
     gated: bool = True
     in_process: bool = False
     baseline: Baseline | None = None
+    stop_early: bool | None = None
+    seed: int | None = None
 
 
 def rfc3339(moment: datetime) -> str:

@@ -18,6 +18,7 @@ from oloproof.pipeline.counting import Counted, evidence_of, judge_and_keep
 from oloproof.pipeline.deciding import report
 from oloproof.pipeline.identity import agreed_identity, configured_identity, run_header
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
+from oloproof.pipeline.stopping import EarlyStop, Plan, plan, told, wished
 from oloproof.project import Cases
 from oloproof.runner.recorded import Attempted, Recordings
 
@@ -37,35 +38,54 @@ def run(project: Project, cases: Cases | None, request: Request, ports: Ports, w
 
 
 def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, ports: Ports, watch: Watch) -> Report:
-    if request.concurrency is not None:
-        kind = replace(system, concurrency=request.concurrency)
-        project = replace(project, system=replace(project.system, kind=kind))
+    project = _at_a_time(project, system, request.concurrency)
+    planned = _planned(project, cases, request, ports)
+    if planned is not None:
+        project = _at_a_time(project, system, planned.concurrency)
     with ExitStack() as workers:
         with _failure_kept(project, request, ports):
             loaded = workers.enter_context(runner.load(project, in_process=request.in_process))
             user_judge = workers.enter_context(_user_judge(project))
         printed = _Printed(loaded, user_judge)
-        chosen, asked = tee(request.selection.of(cases))
+        chosen, asked = tee(request.selection.of(cases) if planned is None else planned.cases)
         header = replace(
             run_header(project, request, ports, agreed_identity(project, loaded.identity)),
             cases=sum(1 for _ in request.selection.of(cases)) if request.selection else len(cases),
             dataset_digest=cases.digest,
             in_process=request.in_process,
+            stopping=None if planned is None else planned.stopping,
         )
         ports.store.begin(header)
         with _status_kept(ports, header, printed):
             watch.started(header, loaded.stop)
-            attempts = zip(chosen, loaded.run(asked), strict=True)
+            attempts = zip(chosen, loaded.run(asked, window=None if planned is None else planned.window), strict=True)
             attempted = (Attempted(case, attempt) for case, attempt in attempts)
-            counted = judge_and_keep(project, header, evidence_of(attempted, user_judge), ports, watch)
+            course = None if planned is None else EarlyStop(planned, loaded.stop)
+            counted = judge_and_keep(project, header, evidence_of(attempted, user_judge), ports, watch, course)
             workers.close()  # what they print as they end belongs to their log
-            return _conclude(project, counted, printed.log, ports, cases.warnings, request.baseline)
+            warnings = (*cases.warnings, *(told(project, request) if planned is None else planned.warnings))
+            return _conclude(project, counted, printed.log, ports, warnings, request.baseline)
+
+
+def _at_a_time(project: Project, system: LiveSystem, concurrency: int | None) -> Project:
+    if concurrency is None:
+        return project
+    return replace(project, system=replace(project.system, kind=replace(system, concurrency=concurrency)))
+
+
+def _planned(project: Project, cases: Cases, request: Request, ports: Ports) -> Plan | None:
+    """How the run may stop early, None where it runs every case."""
+    wish = wished(project, request)
+    if wish is None or project.policy is None:
+        return None
+    return plan(project, project.policy, wish, list(cases), request, ports)
 
 
 def _judge(
     project: Project, system: RecordedSystem, cases: Cases | None, request: Request, ports: Ports, watch: Watch
 ) -> Report:
     """Without a dataset (``cases`` None) the recordings are their own."""
+    wished(project, request)  # recordings stop for nothing, and who asks for it is told
     recordings = Recordings(project, system, None if cases is None else list(cases))
     identity = configured_identity(project, recordings.source)
     with ExitStack() as workers:
@@ -86,8 +106,8 @@ def _judge(
             if recordings.interrupted:  # also where every case of the dataset had one recording that was read
                 counted = replace(counted, run=replace(counted.run, status="interrupted"))
             workers.close()
-            told = (*(() if cases is None else cases.warnings), *recordings.warnings)
-            return _conclude(project, counted, printed.log, ports, told, request.baseline)
+            warnings = (*(() if cases is None else cases.warnings), *recordings.warnings, *told(project, request))
+            return _conclude(project, counted, printed.log, ports, warnings, request.baseline)
 
 
 def _conclude(
@@ -104,7 +124,7 @@ def _conclude(
     warnings = (*project.warnings, *warnings, *counted.warnings)
     ports.store.finish(finished, counted.measured, policy, warnings=warnings, log=log)
     comparison = None
-    if baseline is not None and finished.status == "complete" and not finished.partial:
+    if baseline is not None and finished.is_concluded and not finished.partial:
         accepted = policy.accept_changed_cases if policy else ()
         comparison = compare(ports.store, finished, baseline, accepted=accepted)
         ports.store.keep_comparison(finished.id, comparison)

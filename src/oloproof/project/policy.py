@@ -21,6 +21,7 @@ from oloproof.model.decision import (
     Superiority,
 )
 from oloproof.project import codes, shape
+from oloproof.project.early_stopping import read_early_stopping
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe
 from oloproof.project.problems import Problems, read_bytes, shown
 from oloproof.project.spec import (
@@ -79,9 +80,12 @@ def policy_of(
     written = shape.mapping(node, problems, what="the policy")
     if written is None:
         return None
-    values, _ = shape.keys(written, section, problems, what="the policy", raw=("rules",))
+    values, _ = shape.keys(written, section, problems, what="the policy", raw=("rules", "early_stopping"))
     values.pop("version", None)
     rules = _rules(values.pop("rules"), problems, measurable) if "rules" in values else []
+    if "early_stopping" in values:
+        known = {rule.id: rule for rule in rules} if len(problems.found) == before else None
+        values["early_stopping"] = read_early_stopping(values["early_stopping"], known, problems, measurable.kinds)
     _check_states(written, values, problems)
     if len(problems.found) > before:
         return None

@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from oloproof.model.decision import IntervalMethod, Policy
 from oloproof.model.project import QuantitySource, TraceFormat
 from oloproof.model.run import IntervalChoice
+from oloproof.model.stopping import StopMethod
 from oloproof.model.tally import MIN_SLICE_SUPPORT
 
 Name = Annotated[str, Meta(min_length=1)]
@@ -186,6 +187,18 @@ class MaxNewFailuresEntry(_PairEntry, frozen=True, kw_only=True, forbid_unknown_
     max_new_failures: Annotated[int, Meta(ge=0, description="How many cases may be newly broken.")]
 
 
+class EarlyStoppingSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a run may end before its last case."""
+
+    method: Annotated[
+        StopMethod,
+        Meta(description="curtailment: once the verdict is certain; hybrid: also once evidence is strong enough."),
+    ]
+    rules: Annotated[
+        tuple[Name, ...], Meta(description="With hybrid: the rules that evidence may settle, by their ids.")
+    ] = ()
+
+
 class PolicySection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What must hold before a change may ship, written in oloproof.yaml itself."""
 
@@ -203,6 +216,9 @@ class PolicySection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     accept_changed_cases: Annotated[
         tuple[Name, ...], Meta(description="Ids of baseline cases that may be gone or changed, for rules that compare.")
     ] = ()
+    early_stopping: Annotated[
+        EarlyStoppingSection | None, Meta(description="Let a run end as soon as its verdict is settled.")
+    ] = None
     version: Annotated[Literal[1], Meta(description="The version of this file's format.")] = 1
 
 

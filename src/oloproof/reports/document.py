@@ -17,10 +17,11 @@ from oloproof.model.case import AttemptError, Case
 from oloproof.model.decision import CountFinding, Decision, Gate, NoBaseline, PairFinding, QuantileFinding, RateFinding
 from oloproof.model.judgment import Judgment
 from oloproof.model.run import CaseRecord, IntervalChoice, Report, Run
+from oloproof.model.stopping import Settled, Stopping
 from oloproof.model.tally import ErrorGroup, Metric, Quantile, Rate, SliceGroup, Tally
 from oloproof.model.trajectory import Trajectory
 from oloproof.reports.comparison import comparison_document
-from oloproof.reports.figures import Figures, figures
+from oloproof.reports.figures import Figures, figures, full_run, run_figures
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.settling import settling_document, settling_of
 from oloproof.reports.view import RunRow, VerdictRow
@@ -43,15 +44,21 @@ Document = dict[str, Any]
 
 
 def report_document(report: Report) -> Document:
-    """``oloproof.report/v1``. Bounds are null where there is none: a quantile's, or a slice's below its support."""
+    """``oloproof.report/v1``. Bounds are null where there is none: a quantile's, a slice's below its support, or a
+    slice's of a run that stopped early."""
     run = report.run
+    is_stopped = run.status == "stopped_early"
     return {
         "format": REPORT_FORMAT,
         "run": _run(run, cases=report.measured.cases),
-        "interval": {"method": run.interval.method, "level": run.interval.level},
-        "metrics": [_metric(metric, figures(metric, run.interval)) for metric in report.measured.metrics],
+        "interval": {"method": "anytime_mixture" if is_stopped else run.interval.method, "level": run.interval.level},
+        "metrics": [_whole_metric(metric, run) for metric in report.measured.metrics],
         "slices": [
-            _slice(group, run.interval, supported=group.support >= report.measured.min_slice_support)
+            _slice(
+                group,
+                run.interval,
+                supported=group.support >= report.measured.min_slice_support and not is_stopped,
+            )
             for group in report.measured.slices
         ],
         "errors": [_error_group(group) for group in report.measured.errors],
@@ -174,7 +181,27 @@ def _run(run: Run, *, cases: int) -> Document:
         document["partial"] = run.partial
     if run.in_process:
         document["in_process"] = True
+    if run.stopping is not None:
+        document["early_stopping"] = _stopping(run.stopping)
     return document
+
+
+def _stopping(stopping: Stopping) -> Document:
+    saved = stopping.saved
+    return {
+        "method": stopping.method,
+        "rules": list(stopping.rules),
+        "seed": stopping.seed,
+        "after": stopping.after,
+        "settled": [_settled(settled) for settled in stopping.settled],
+        "saved": None
+        if saved is None
+        else {"cases": saved.cases, "cost_usd": saved.cost_usd, "seconds": saved.seconds},
+    }
+
+
+def _settled(settled: Settled) -> Document:
+    return {"rule": settled.rule, "state": settled.state, "by": settled.by, "after": settled.after}
 
 
 def _run_line(row: RunRow) -> Document:
@@ -189,6 +216,15 @@ def _gate(gate: Gate) -> Document:
     document: Document = {"outcome": gate.outcome, "exit_code": gate.exit_code}
     if gate.why:
         document["why"] = gate.why
+    return document
+
+
+def _whole_metric(metric: Metric, run: Run) -> Document:
+    document = _metric(metric, run_figures(metric, run))
+    bounds = full_run(metric, run)
+    if run.stopping is not None and bounds is not None:
+        document["not_run"] = run.stopping.not_run[metric.id]
+        document["full_run"] = {"passed_at_least": bounds[0], "passed_at_most": bounds[1]}
     return document
 
 
@@ -254,6 +290,8 @@ def _decision(decision: Decision) -> Document:
             document |= {"threshold": found.minimum, **_counts(tally), "blocking": decision.blocking}
             document |= {"maximum": found.maximum, "lower": found.lower, "upper": found.upper}
             document |= {"false_pass": found.false_pass, "false_fail": found.false_fail}
+            if found.basis is not None:
+                document["interval"] = {"method": found.basis.method, "level": found.basis.level}
         case QuantileFinding() as found:
             counts = _counts(Tally(missing=found.missing))  # a quantile has cases that are missing, and none that pass
             document |= {"threshold": found.minimum, **counts, "blocking": decision.blocking}
@@ -270,6 +308,10 @@ def _decision(decision: Decision) -> Document:
             assert_never(never)
     if decision.approved_by is not None:
         document["approved_by"] = decision.approved_by
+    if decision.settled is not None:
+        document["settled"] = {"by": decision.settled.by, "after": decision.settled.after}
+        if decision.settled.boundary:
+            document["settled"]["boundary"] = decision.settled.boundary
     return document
 
 

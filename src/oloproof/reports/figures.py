@@ -12,9 +12,10 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from oloproof.model.run import IntervalChoice
+from oloproof.model.run import IntervalChoice, Run
+from oloproof.model.stopping import Stopping
 from oloproof.model.tally import Metric, Quantile, Rate, Tally
-from oloproof.stats import proportion, quantile
+from oloproof.stats import evidence, proportion, quantile, without_replacement
 from oloproof.stats.rounding import percent_estimate, percent_lower, percent_upper
 
 NOTHING = "–"
@@ -53,6 +54,39 @@ def figures(metric: Metric, choice: IntervalChoice) -> Figures:
             assert_never(metric)
 
 
+def run_figures(metric: Metric, run: Run) -> Figures:
+    """The figures of a metric over all cases of a run.
+
+    Where the run stopped early, the interval of a rate is the anytime-valid one over the cases that ran; a quantile's
+    bounds stay those that the full run could not have left.
+    """
+    if run.stopping is None or run.stopping.after is None or not isinstance(metric, Rate):
+        return figures(metric, run.interval)
+    passed, failed, missing = ran(metric, run.stopping)
+    return Figures(metric.tally.estimate, *evidence.interval(passed, failed, missing, level=run.interval.level))
+
+
+def ran(metric: Rate, stopping: Stopping) -> tuple[int, int, int]:
+    """Of the cases that ran and that the criterion applies to, how many passed, failed and are missing."""
+    tally = metric.tally
+    return tally.passed, tally.failed, tally.missing - stopping.not_run.get(metric.id, 0)
+
+
+def full_run(metric: Metric, run: Run) -> tuple[int, int] | None:
+    """The least and the greatest number of passes that this very suite would have shown, had all of it run: at the
+    level of the run's intervals, and at whatever moment it stopped. None where nothing is left to tell."""
+    stopping = run.stopping
+    if stopping is None or not isinstance(metric, Rate) or not stopping.not_run.get(metric.id):
+        return None
+    return without_replacement.interval(*ran(metric, stopping), suite=metric.tally.n, level=run.interval.level)
+
+
+def interval_name(run: Run) -> str:
+    """``wilson, 95%``, or of a run that stopped early ``anytime-valid 95% (mixture)``."""
+    level = f"{percent_of(run.interval.level)}%"
+    return f"anytime-valid {level} (mixture)" if run.status == "stopped_early" else f"{run.interval.method}, {level}"
+
+
 def estimate_text(metric: Metric, estimate: float | None) -> str:
     """``82.5%`` or ``10 steps``; a dash where nothing was observed."""
     if estimate is None:
@@ -81,9 +115,13 @@ def interval_text(metric: Metric | None, *, lower: float | None, upper: float | 
             assert_never(metric)
 
 
-def counts_text(metric: Metric) -> str:
-    """``33 / 40 observed · 0 missing · 0 excluded``, or ``p95 of 39 observed · 1 missing · 0 excluded``."""
+def counts_text(metric: Metric, *, not_run: int = 0) -> str:
+    """``33 / 40 observed · 0 missing · 0 excluded``, or ``p95 of 39 observed · 1 missing · 0 excluded``. ``not_run``
+    says how many of the missing cases of a criterion never began, where that was by design."""
     match metric:
+        case Rate(tally=tally) if not_run:
+            missing = f"{tally.missing} missing, {not_run} of them not run"
+            return f"{tally.passed} / {tally.observed} observed · {missing} · {tally.excluded} excluded"
         case Rate(tally=tally):
             return f"{tally.passed} / {tally.observed} observed · {_unobserved(tally.missing, tally.excluded)}"
         case Quantile(quantile=written, distribution=cases):

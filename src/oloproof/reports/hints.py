@@ -84,7 +84,7 @@ def _how_to_gate(report: Report, typed: Typed) -> tuple[Fact, ...]:
         return (Fact("a partial run is never gated; run the whole suite", again),)
     if report.run.in_process:
         return (Fact("a run for a debugger is never gated; run without --in-process", again),)
-    if report.run.status != "complete":
+    if not report.run.is_concluded:
         return (Fact("the run did not complete; run it again", again),)
     if report.policy is None:
         return (
@@ -101,6 +101,8 @@ def _next_step(report: Report, decision: Decision, typed: Typed) -> Fact:
             rule = shlex.quote(inert(decision.rule))
             return Fact("look at the run, then", typed("gate", "--approve", rule, "--by", "NAME"))
         case "INSUFFICIENT_EVIDENCE" | "PASS":
+            if decision.reason == "stopped_early":
+                return Fact("run every case to settle what was not", typed.project("run", "--no-stop-early"))
             if decision.reason == "no_baseline":
                 return Fact("name a run to compare with", typed.project("run", "--baseline", "RUN_OR_FILE"))
             if decision.finding.missing:

@@ -14,6 +14,7 @@ from typing import assert_never
 from oloproof.reports.contrast import contrast
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.lists import case_name, reason_text, steps_text
+from oloproof.reports.stopping import STOPPING_LABELS
 from oloproof.reports.view import DecisionRow, VerdictRow, View
 
 
@@ -35,8 +36,16 @@ def _gate(view: View) -> Iterator[str]:
     text = "".join(tests)
     failures, skipped = text.count("<failure "), text.count("<skipped ")
     yield f"<testsuite{_attributes(name='rules', tests=len(tests), failures=failures, errors=0, skipped=skipped)}>\n"
+    yield _properties(view)
     yield text
     yield "</testsuite>\n"
+
+
+def _properties(view: View) -> str:
+    """Where a run could stop early, how it did."""
+    told = [fact for fact in view.facts if fact.label in STOPPING_LABELS]
+    properties = "".join(f"<property{_attributes(name=fact.label, value=fact.text)}/>\n" for fact in told)
+    return f"<properties>\n{properties}</properties>\n" if told else ""
 
 
 def _rule(row: DecisionRow) -> str:
@@ -48,7 +57,7 @@ def _rule(row: DecisionRow) -> str:
         return _test(name, f"<failure{_attributes(type=row.state, message=message)}>{escape(body)}</failure>")
     match row.state:
         case "PASS":
-            return _test(name, f"<system-out>{escape(body)}</system-out>")
+            return _test(name, f"<system-out>{escape(row.words)}\n{escape(body)}</system-out>")
         case "FAIL" | "INSUFFICIENT_EVIDENCE" | "MANUAL_REVIEW":
             return _test(name, _skipped(f"{message}: {body}"))
         case _:

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Gate, Outcome, State
@@ -19,12 +20,24 @@ from oloproof.model.judgment import Word
 from oloproof.model.run import Report, Run
 from oloproof.model.tally import Metric, Tally
 from oloproof.reports import words
-from oloproof.reports.figures import NOTHING, counts_text, estimate_text, figures, interval_text, percent_of, total
+from oloproof.reports.figures import (
+    NOTHING,
+    Figures,
+    counts_text,
+    estimate_text,
+    figures,
+    interval_name,
+    interval_text,
+    percent_of,
+    run_figures,
+    total,
+)
 from oloproof.reports.grid import slice_grid
 from oloproof.reports.hints import Typed, errors_in_words, next_steps
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.settling import settling_in_words
 from oloproof.reports.shapes import Fact, Table
+from oloproof.reports.stopping import stopping_facts
 
 
 class MetricRow(Struct, frozen=True, kw_only=True):
@@ -130,7 +143,7 @@ def view(report: Report, *, config: str = "") -> View:
         run_id=inert(report.run.id),
         inspect=typed("inspect"),
         facts=_facts(report, typed),
-        metrics=tuple(_metric_row(metric, report.run) for metric in report.measured.metrics),
+        metrics=tuple(_whole_metric_row(metric, report.run) for metric in report.measured.metrics),
         errors=tuple(errors_in_words(report.measured.errors, typed)),
         slices=tuple(_slice_rows(report)),
         grid=slice_grid(report.measured),
@@ -164,9 +177,11 @@ def _facts(report: Report, typed: Typed) -> tuple[Fact, ...]:
     ]
     if run.finished_at is not None:
         facts.append(Fact("took", _duration(run.started_at, run.finished_at)))
-    shown = f"{run.interval.method}, {percent_of(run.interval.level)}%"
+    shown = interval_name(run)
     decided = shown if policy is None else f"{policy.interval_method}, {percent_of(policy.confidence_level)}%"
-    facts.append(Fact("interval", shown if decided == shown else f"{shown}; rules are decided by {decided}"))
+    alike = decided == shown or run.status == "stopped_early"  # then each rule says what decided it
+    facts.append(Fact("interval", shown if alike else f"{shown}; rules are decided by {decided}"))
+    facts += stopping_facts(report)
     if report.comparison is not None:
         facts.append(Fact("baseline", _baseline_text(report.comparison)))
     if run.own_dataset:
@@ -204,8 +219,12 @@ def _duration(started_at: str, finished_at: str) -> str:
     return f"{minutes} min {seconds} s" if minutes else f"{seconds} s" if seconds else "less than a second"
 
 
-def _metric_row(metric: Metric, run: Run) -> MetricRow:
-    known = figures(metric, run.interval)
+def _whole_metric_row(metric: Metric, run: Run) -> MetricRow:
+    not_run = 0 if run.stopping is None else run.stopping.not_run.get(metric.id, 0)
+    return replace(_metric_row(metric, run_figures(metric, run)), counts=counts_text(metric, not_run=not_run))
+
+
+def _metric_row(metric: Metric, known: Figures) -> MetricRow:
     return MetricRow(
         id=inert(metric.id),
         estimate=estimate_text(metric, known.estimate),
@@ -220,9 +239,9 @@ def _slice_rows(report: Report) -> Iterator[SliceRow]:
         support = f"support {group.support}"
         if not group.metrics:
             yield SliceRow(group=name, id=NOTHING, estimate=NOTHING, interval=NOTHING, counts=support)
-        supported = group.support >= report.measured.min_slice_support
+        supported = group.support >= report.measured.min_slice_support and report.run.status != "stopped_early"
         for metric in group.metrics:
-            row = _metric_row(metric, report.run)
+            row = _metric_row(metric, figures(metric, report.run.interval))
             yield SliceRow(
                 group=name,
                 id=row.id,

@@ -14,6 +14,7 @@ from typing import assert_never
 from msgspec import Struct
 
 from oloproof.model.decision import (
+    Basis,
     CountFinding,
     CountReason,
     Decision,
@@ -30,8 +31,10 @@ from oloproof.model.tally import Metric, Quantile
 from oloproof.reports.figures import NO_BOUND, NOTHING, interval_text, percent_of, plain
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.pairs import pair_reason_in_words
+from oloproof.reports.stopping import settled_in_words
 from oloproof.stats import quantile, rounding
 from oloproof.stats.counts import failure_rate_bound
+from oloproof.stats.level import tail
 from oloproof.stats.rounding import percent_estimate, percent_lower, percent_upper
 
 Comparison = Callable[[Decimal, Decimal], bool]
@@ -89,6 +92,11 @@ def achieved_error(subject: Subject) -> str:
             if subject.decision.state not in ("PASS", "MANUAL_REVIEW") or tally.failed or tally.missing:
                 return ""
             return f"no failure in {cases_text(tally.n)}: {proven(tally.n, level=level)}"
+        case RateFinding(basis=Basis(method="anytime_mixture", level=sure)):
+            side = percent_of(tail(sure))
+            return f"such evidence is wrong in at most {side}% of runs on each side, at whatever moment one looks"
+        case RateFinding(false_pass=false_pass, false_fail=false_fail, basis=Basis(level=left)):
+            return rounding.achieved_error(false_pass=false_pass, false_fail=false_fail, level=left)
         case RateFinding(false_pass=false_pass, false_fail=false_fail):
             return rounding.achieved_error(false_pass=false_pass, false_fail=false_fail, level=level)
         case QuantileFinding():
@@ -122,6 +130,9 @@ def gate_line(report: Report) -> str:
             assert_never(gate.outcome)
     if len(causes) > _MOST_CAUSES:
         causes[_MOST_CAUSES:] = [f"and {len(causes) - _MOST_CAUSES} more"]
+    stopping = report.run.stopping
+    if stopping is not None and stopping.after is not None:
+        causes.append(f"settled after {stopping.after} of {report.run.cases} cases")
     line = f"{gate.outcome.replace('_', ' ')} (exit {gate.exit_code})"
     return f"{line}: {', '.join(causes)}" if causes else line
 
@@ -140,6 +151,10 @@ def subject(report: Report, decision: Decision) -> Subject:
 
 def reason_in_words(subject: Subject) -> str:
     """Why the decision is what it is: the project's own words and figures, no text of anyone else's."""
+    return _reason(subject) + settled_in_words(subject.decision)
+
+
+def _reason(subject: Subject) -> str:
     finding, rule = subject.decision.finding, subject.rule
     match subject.decision.reason:
         case (
@@ -179,6 +194,9 @@ def reason_in_words(subject: Subject) -> str:
             share = f" ({percent_estimate(finding.missing, finding.n)}%)" if finding.n else ""
             most = "" if rule is None or rule.max_missing is None else f", at most {percent_of(rule.max_missing)}%"
             return f"{finding.missing} of {cases_text(finding.n)} missing{share}{most}"
+        case "stopped_early":
+            left = f"of {cases_text(finding.n)} {finding.missing} did not run or left no verdict"
+            return f"not settled when the run stopped: {left}, and an interval of the others alone would not be valid"
         case "review_required":
             return "the evidence passes; the rule asks that a person looks"
         case _ as never:

@@ -29,7 +29,7 @@ class LocalSystem:
         self._system = system
         self._stopping = False
 
-    def run(self, cases: Iterable[Case]) -> Iterator[Attempt]:
+    def run(self, cases: Iterable[Case], *, window: int | None = None) -> Iterator[Attempt]:
         for case in cases:
             yield not_run(case) if self._stopping else self._attempt(case)
 

@@ -16,7 +16,7 @@ from oloproof.runner.protocol import Declared, Ran, RunCase
 from oloproof.runner.system import attempt_of, not_run, order_of
 
 WINDOW = 256
-"""How many cases are read past the oldest that has no answer."""
+"""How many cases are read from the oldest that has no answer on."""
 
 
 class Pool:
@@ -35,8 +35,9 @@ class Pool:
         self._orders: SimpleQueue[tuple[RunCase, Future[Ran | None]] | None] = SimpleQueue()
         self._stopping = False
 
-    def run(self, cases: Iterable[Case]) -> Iterator[Attempt]:
+    def run(self, cases: Iterable[Case], *, window: int | None = None) -> Iterator[Attempt]:
         """The attempts, in the order of the cases."""
+        window = window or WINDOW
         asked: deque[tuple[Case, Future[Ran | None]]] = deque()
         threads = 0
         try:
@@ -47,7 +48,7 @@ class Pool:
                 if threads < self._concurrency:
                     threads += 1
                     Thread(target=self._work, name="oloproof-case", daemon=True).start()
-                while asked and (len(asked) > WINDOW or asked[0][1].done()):
+                while asked and (len(asked) >= window or asked[0][1].done()):
                     yield _attempt(*asked.popleft())
             while asked:
                 yield _attempt(*asked.popleft())

@@ -21,8 +21,11 @@ class LoadedSystem(Protocol):
     def log(self) -> str:
         """The first 64 KiB of what it printed outside of any case so far."""
 
-    def run(self, cases: Iterable[Case]) -> Iterator[Attempt]:
+    def run(self, cases: Iterable[Case], *, window: int | None = None) -> Iterator[Attempt]:
         """Attempts in the order of the cases, which are read as they are needed.
+
+        With a ``window``, no case begins that lies so many places or more behind the first whose attempt has not been
+        taken: with 1, the next begins once whoever took the last one asks for another.
 
         When the system can no longer be loaded, the attempts that are left are errors, each of them.
         """

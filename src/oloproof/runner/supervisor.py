@@ -198,11 +198,14 @@ class Supervisor(Generic[Job, Result]):
 
     # --- jobs ------------------------------------------------------------------------------------------------------
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[Result]:
+    def run(self, jobs: Iterable[Job], *, window: int | None = None) -> Iterator[Result]:
         """The results, in the order of the jobs, as far as each is there.
 
-        When a worker that died cannot be replaced, the jobs that are left are lost.
+        With a ``window``, no job is handed out that lies so many places or more behind the first whose result has not
+        been taken. When a worker that died cannot be replaced, the jobs that are left are lost.
         """
+        if window is not None:
+            self._ahead, self._window = 0, window
         source = enumerate(jobs, self._numbered)
         given, more = self._numbered, True
         while True:

@@ -29,8 +29,8 @@ class WorkerSystem:
     def log(self) -> str:
         return self._supervisor.log
 
-    def run(self, cases: Iterable[Case]) -> Iterator[Attempt]:
-        return self._supervisor.run(cases)
+    def run(self, cases: Iterable[Case], *, window: int | None = None) -> Iterator[Attempt]:
+        return self._supervisor.run(cases, window=window)
 
     def stop(self) -> None:
         self._supervisor.stop()

@@ -31,6 +31,29 @@ MIN_CASES_TO_FAIL = 10
 
 _EARLY_SHARE = Fraction(1, 5)
 
+Verdict = Literal["PASS", "FAIL"]
+
+
+class Split(NamedTuple):
+    """What a hybrid rule decides by: evidence with this error of each side (None: by none at all), and the interval of
+    the full run at this level."""
+
+    early: float | None
+    final_level: float
+
+
+def split(threshold: Fraction, *, level: float = 0.95) -> Split:
+    """A fifth of each side's error for evidence and the rest for the full run: at 0.95, 0.005 and 96 %.
+
+    No evidence exists against a rate of 0 or 1: there, nothing is set aside for it.
+    """
+    if threshold in (0, 1):
+        return Split(None, level)
+    return Split(
+        early=float(_EARLY_SHARE * Fraction(str(tail(level)))),
+        final_level=float(1 - (1 - _EARLY_SHARE) * (1 - Fraction(str(level)))),
+    )
+
 
 class Stopping(NamedTuple):
     """A rule over ``n`` cases in all: PASS from ``pass_from`` passes on, FAIL up to ``fail_to``, None where never.
@@ -46,7 +69,7 @@ class Stopping(NamedTuple):
 
     def state(
         self, passed: int, failed: int, missing: int, *, min_cases_to_fail: int = MIN_CASES_TO_FAIL
-    ) -> Literal["PASS", "FAIL"] | None:
+    ) -> Verdict | None:
         """The verdict to stop with after the first passed + failed + missing cases of the launch order; None to go on.
 
         The cases in flight are among the missing. Evidence says FAIL from ``min_cases_to_fail`` launched cases on.
@@ -55,6 +78,12 @@ class Stopping(NamedTuple):
             return "PASS"
         if self.fail_to is not None and self.n - failed <= self.fail_to:
             return "FAIL"
+        return self.evident(passed, failed, missing, min_cases_to_fail=min_cases_to_fail)
+
+    def evident(
+        self, passed: int, failed: int, missing: int, *, min_cases_to_fail: int = MIN_CASES_TO_FAIL
+    ) -> Verdict | None:
+        """The verdict that the evidence alone is strong enough for, where it is."""
         if self.early is None:
             return None
         found, wanted = evidence.log_e(passed, failed, missing, threshold=float(self.threshold)), -log(self.early)
@@ -88,15 +117,12 @@ def curtailed(n: int, threshold: Fraction, *, method: Method = "wilson", level: 
 
 
 def hybrid(n: int, threshold: Fraction, *, method: Method = "wilson", level: float = 0.95) -> Stopping:
-    """Evidence at a fifth of the error of each side, else the curtailed rule at the rest: at 0.95, 0.005 and 96 %.
+    """Evidence, else the curtailed rule, each with its part of the error (:func:`split`).
 
-    Meant for ``n`` of at least ``HYBRID_MIN_CASES``. No evidence exists against a rate of 0 or 1: there, curtailment.
+    Meant for ``n`` of at least ``HYBRID_MIN_CASES``.
     """
-    if threshold in (0, 1):
-        return curtailed(n, threshold, method=method, level=level)
-    final = float(1 - (1 - _EARLY_SHARE) * (1 - Fraction(str(level))))
-    early = float(_EARLY_SHARE * Fraction(str(tail(level))))
-    return curtailed(n, threshold, method=method, level=final)._replace(early=early)
+    early, final_level = split(threshold, level=level)
+    return curtailed(n, threshold, method=method, level=final_level)._replace(early=early)
 
 
 def turns(rule: Stopping, *, min_cases_to_fail: int = MIN_CASES_TO_FAIL) -> list[Turn]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import islice
 from os import fsdecode, fsencode
 from pathlib import Path
@@ -47,6 +48,9 @@ from oloproof.store.schema import FILE, connect, transaction
 from oloproof.store.sources import Sources
 
 T = TypeVar("T")
+
+OPEN_BLOCKS = 32
+"""Blocks that are kept inflated while a run is read case by case."""
 
 
 class AttemptVerdicts(Struct, frozen=True, gc=False):
@@ -299,6 +303,9 @@ class Store:
             )
             for side in self._sides(row)
         ]
+        if header.stopping is not None:  # blocks are written in the launch order
+            places = {verdicts.case_id: place for place, verdicts in enumerate(self.verdicts(run_id))}
+            cases.sort(key=lambda side: places[side.case_id])
         if identified:
             details = [detail.case or self._resolved(header, row, detail).case for _, _, detail in self._details(row)]
             cases = [
@@ -360,19 +367,20 @@ class Store:
         return writing
 
     def _details(self, row: int) -> Iterator[tuple[str, int, Detail]]:
-        """Case id, trial and detail of each attempt, one block in memory at a time."""
-        inflated, number = b"", 0
+        """Case id, trial and detail of each attempt, in the order of the run and a few blocks in memory at a time.
+
+        Where cases were launched in another order, neighbours lie in blocks far apart.
+        """
+        inflated = lru_cache(OPEN_BLOCKS)(lambda number: inflate(self._block(number)))
         with store_errors(self._path):
             cursor = self._db.execute(
                 "SELECT case_id, trial, block, start, size FROM cases WHERE run = ? ORDER BY ordinal", (row,)
             )
             for case_id, trial, block, start, size in cursor:
-                if block != number:
-                    inflated, number = inflate(self._block(block)), block
-                yield case_id, trial, unpack(inflated[start : start + size])
+                yield case_id, trial, unpack(inflated(block)[start : start + size])
 
     def _sides(self, row: int) -> Iterator[Side]:
-        """Each attempt's side, in the order of the run: blocks are written in it."""
+        """Each attempt's side, in the order in which they were stored."""
         with store_errors(self._path):
             blocks = self._db.execute("SELECT data FROM sides WHERE run = ? ORDER BY block", (row,))
             for (data,) in blocks:

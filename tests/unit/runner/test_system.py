@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import suppress
+from contextlib import chdir, suppress
 
 import pytest
 from msgspec import UNSET
@@ -477,3 +477,36 @@ def _is_running(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_with_a_window_of_one_nothing_begins_before_the_last_attempt_was_taken(tmp_path):
+    source = """
+    def run(case):
+        with open("begun", "a") as file:
+            file.write(f"{case} ")
+    """
+    with chdir(tmp_path), runner.load(project(tmp_path, source)) as loaded:
+        attempts = loaded.run(cases(*range(5)), window=1)
+        next(attempts)
+        next(attempts)
+        loaded.stop()
+        rest = list(attempts)
+    assert (tmp_path / "begun").read_text() == "0 1 "
+    assert [attempt.error.kind for attempt in rest] == ["not_run"] * 3
+
+
+def test_a_window_holds_back_what_lies_too_far_behind_the_oldest_case(tmp_path):
+    """The first case waits for all that may overtake it: with a window of five, four."""
+    source = """
+    overtaken = threading.Semaphore(0)
+    def run(case):
+        if case == 0:
+            for _ in range(4):
+                overtaken.acquire()
+            return overtaken.acquire(blocking=False)
+        overtaken.release()
+    """
+    with runner.load(project(tmp_path, source, concurrency=3)) as loaded:
+        attempts = list(loaded.run(cases(*range(30)), window=5))
+    assert [attempt.case_id for attempt in attempts] == [case.id for case in cases(*range(30))]
+    assert attempts[0].output is False

@@ -1,0 +1,206 @@
+"""Early stopping of one run: settled before its first case, asked about after each, told at its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from math import fsum
+from zlib import crc32
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from oloproof import gates
+from oloproof.errors import Problem, UsageError
+from oloproof.metrics import observe
+from oloproof.model.case import Case
+from oloproof.model.decision import Policy
+from oloproof.model.evidence import Evidence
+from oloproof.model.judgment import Judgment
+from oloproof.model.project import Project, RecordedSystem
+from oloproof.model.stopping import EarlyStopping, Saved, Stopping
+from oloproof.model.tally import Amount, AtLeast
+from oloproof.pipeline.foreseeing import applicable
+from oloproof.pipeline.ports import Ports, Request
+from oloproof.stats.sequential import HYBRID_MIN_CASES
+
+
+class Plan(Struct, frozen=True):
+    """What is fixed before the first case: the cases in their launch order, how many run at a time, what may settle
+    what. ``stopping`` goes into the run's header."""
+
+    cases: list[Case]
+    places: dict[str, int]
+    concurrency: int
+    course: gates.Course
+    stopping: Stopping
+    criteria: tuple[str, ...]
+    sources: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def window(self) -> int:
+        """While the oldest case runs, so many more may have begun that as many as run at a time are done already."""
+        return 2 * self.concurrency - 1
+
+
+def wished(project: Project, request: Request) -> EarlyStopping | None:
+    """How this run is to stop early, None where it is not: the command line has the last word, and the policy says how.
+
+    Errors: UsageError where the command line asks for what cannot be.
+    """
+    said = None if project.policy is None else project.policy.early_stopping
+    asked = request.stop_early is True
+    if request.stop_early is False or (said is None and not asked) or (not asked and _why_not(project, request)):
+        if request.seed is not None:
+            message = "--seed draws the launch order of a run that may stop early, and this one may not"
+            raise UsageError(Problem("OLO651", message, "add --stop-early, or leave --seed out"))
+        return None
+    why_not = _why_not(project, request)
+    if why_not is not None:
+        raise UsageError(Problem("OLO650", f"--stop-early: {why_not}", "leave out one of the two"))
+    return said or EarlyStopping()
+
+
+def told(project: Project, request: Request) -> tuple[str, ...]:
+    """What a run says that does not stop early although the policy would have it."""
+    said = project.policy is not None and project.policy.early_stopping is not None
+    why_not = _why_not(project, request)
+    if not said or request.stop_early is not None or why_not is None:
+        return ()
+    return (f"early_stopping has no effect here: {why_not}",)
+
+
+def _why_not(project: Project, request: Request) -> str | None:
+    """Why a run cannot stop early, whoever asked for it."""
+    if isinstance(project.system.kind, RecordedSystem):
+        return "the system was recorded, and no case that is read costs anything"
+    if request.selection:
+        return f"a partial run ({request.selection}) is not gated, so that nothing settles it"
+    if request.in_process:
+        return "a run with --in-process is not gated, so that nothing settles it"
+    if project.policy is None or not request.gated:
+        return "the run is not gated, so that nothing settles it"
+    return None
+
+
+def plan(
+    project: Project, policy: Policy, wish: EarlyStopping, cases: Sequence[Case], request: Request, ports: Ports
+) -> Plan:
+    """Draw the launch order, and say which rules evidence may settle: those with cases enough."""
+    seed = crc32(ports.token().encode()) if request.seed is None else request.seed
+    course, rules, warnings = course_of(project, policy, wish, cases)
+    assert not isinstance(project.system.kind, RecordedSystem)  # which is never planned for
+    concurrency = project.system.kind.concurrency
+    if concurrency > gates.MOST_AT_ONCE:
+        warnings += (f"{concurrency} cases at a time are {gates.MOST_AT_ONCE} while the run may stop early",)
+    return Plan(
+        cases=[cases[position] for position in gates.launch_order([case.id for case in cases], seed)],
+        places={case.id: position for position, case in enumerate(cases)},
+        concurrency=min(concurrency, gates.MOST_AT_ONCE),
+        course=course,
+        stopping=Stopping(seed=seed, method="hybrid" if rules else "curtailment", rules=rules),
+        criteria=tuple(evaluator.criterion for evaluator in project.evaluators),
+        sources=tuple(dict.fromkeys(spec.source for spec in project.metrics)),
+        warnings=warnings,
+    )
+
+
+def early_outlook(project: Project, cases: Sequence[Case]) -> tuple[str, ...]:
+    """What early stopping may come to over these cases, in lines; none where the policy asks for none."""
+    policy = project.policy
+    if policy is None or policy.early_stopping is None or isinstance(project.system.kind, RecordedSystem):
+        return ()
+    course, rules, warnings = course_of(project, policy, policy.early_stopping, cases)
+    by_evidence = f"evidence may settle {', '.join(rules)}; " if rules else ""
+    last = f"only a failure ends a run early, for {', '.join(course.waiting)} pass with the last case at the earliest"
+    text = last if course.waiting else "a run ends once a rule is settled as FAIL, or all of them as PASS"
+    return (f"early stopping: {by_evidence}{text}", *warnings)
+
+
+def course_of(
+    project: Project, policy: Policy, wish: EarlyStopping, cases: Sequence[Case]
+) -> tuple[gates.Course, tuple[str, ...], tuple[str, ...]]:
+    """The policy's rules over these cases, which of them evidence may settle, and why others that were named may
+    not."""
+    sizes = applicable(project, cases)
+    quantiles = {spec.id: (spec.q, spec.source) for spec in project.metrics}
+    named = [rule for rule in policy.rules if rule.id in wish.rules]
+    rules = tuple(rule.id for rule in named if sizes[rule.metric] >= HYBRID_MIN_CASES)
+    warnings = tuple(
+        f"evidence may not settle rule '{rule.id}' of {sizes[rule.metric]} cases, fewer than {HYBRID_MIN_CASES}:"
+        " it is settled once it is certain"
+        for rule in named
+        if rule.id not in rules
+    )
+    return gates.Course(policy, gates.Suite(sizes, quantiles), evident=rules), rules, warnings
+
+
+class EarlyStop:
+    """Follows a run along its launch order, and stops the system when its verdict is settled."""
+
+    def __init__(self, planned: Plan, stop: Callable[[], None]) -> None:
+        self._plan = planned
+        self._stop = stop
+        self._standing = planned.course.begin()
+        self._interrupted = False
+        self._not_run = Counter[str]()
+        self._left_out = 0
+        self._costs: list[float] = []
+        self._durations: list[float] = []
+
+    @property
+    def is_over(self) -> bool:
+        """The verdict is settled."""
+        return self._standing.is_over
+
+    def place_of(self, case: Case) -> int:
+        """Where the case stands in the dataset, from 0."""
+        return self._plan.places[case.id]
+
+    def see(self, seen: Evidence, judgments: Sequence[Judgment], amounts: Sequence[Amount]) -> None:
+        """The next case of the launch order, judged. What ends after the run was settled, or after it was interrupted,
+        decides nothing any more."""
+        if seen.error is not None and seen.error.kind == "not_run":
+            self._interrupted = True
+            self._left_out += 1
+            self._not_run.update(
+                name
+                for name, judgment in zip(self._plan.criteria, judgments, strict=True)
+                if judgment.verdict == "missing"
+            )
+            return
+        self._spent(seen)
+        if self.is_over or self._interrupted:
+            return
+        words = {name: judgment.verdict for name, judgment in zip(self._plan.criteria, judgments, strict=True)}
+        self._standing = self._plan.course.step(
+            self._standing, words, dict(zip(self._plan.sources, amounts, strict=True))
+        )
+        if self.is_over:
+            self._stop()
+
+    def outcome(self) -> Stopping:
+        """How the run went, for its header."""
+        settled = sorted(filter(None, self._standing.settled), key=lambda each: each.after)
+        stopping = replace(self._plan.stopping, settled=tuple(settled))
+        if not (self.is_over and self._left_out):
+            return stopping
+        saved = Saved(
+            cases=self._left_out,
+            cost_usd=_projected(self._costs, self._left_out),
+            seconds=_projected(self._durations, self._left_out),
+        )
+        return replace(stopping, after=self._standing.cases, not_run=dict(self._not_run), saved=saved)
+
+    def _spent(self, seen: Evidence) -> None:
+        cost = observe("cost_usd", seen.reading)
+        if not isinstance(cost, AtLeast):
+            self._costs.append(cost)
+        if seen.attempt.duration_ms is not None:
+            self._durations.append(seen.attempt.duration_ms / 1000)
+
+
+def _projected(known: Sequence[float], cases: int) -> float | None:
+    """What so many cases would have come to at the mean of those that are known."""
+    return fsum(known) / len(known) * cases if known else None
