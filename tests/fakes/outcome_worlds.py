@@ -1,4 +1,4 @@
-"""Worlds (:mod:`fakes.worlds`) of what came of the steps: errors of calls, and what steps took.
+"""Worlds (:mod:`fakes.worlds`) of what came of the steps: errors of calls, what steps took, what was said at the end.
 
 Where errors are concerned, a run goes on with calls that carry their outcome themselves, so that three further steps
 are three further outcomes; records hold results of their own too, each right after its call.
@@ -14,7 +14,8 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from fakes.worlds import TOOLS, World
+from fakes.worlds import TOOLS, UNKNOWN_VALUE, World
+from oloproof.evaluators import EVALUATORS
 from oloproof.evaluators.budget import Budget
 from oloproof.evaluators.tool_errors import ToolErrors
 from oloproof.model.trajectory import Step, Trajectory
@@ -125,7 +126,73 @@ def oracle_budget(evaluator: Any, expected: dict[str, Any], run: Trajectory) -> 
     return sum(step.tokens or 0 for step in run.steps if tool in (None, step.tool_name)) <= evaluator.max_tokens
 
 
+# Answers and secrets
+
+ANSWERS = ("yes", "no", {"a": "yes"})
+SECRET = "yes"
+
+
+def steps_with_answers(longest: int) -> st.SearchStrategy[list[Step]]:
+    said = st.sampled_from((*ANSWERS, None, UNKNOWN_VALUE))
+    step = st.builds(
+        lambda kind, content: Step(index=0, kind=kind, tool_name=kind, arguments=content),
+        st.sampled_from(("final", "message", "tool_call")),
+        said,
+    )
+    return st.lists(step, max_size=min(longest, 4))
+
+
+def _answers_filled(record: Trajectory, place: int) -> list[Step]:
+    step = record.steps[place]
+    if step.kind == "message" or step.arguments not in (None, UNKNOWN_VALUE):
+        return [step]
+    return [msgspec.structs.replace(step, arguments=answer) for answer in ANSWERS]
+
+
+def further_answers(record: Trajectory) -> list[Step]:
+    return [Step(index=0, kind="final", arguments=answer) for answer in ANSWERS] + [Step(index=0, kind="message")]
+
+
+def oracle_final(evaluator: Any, expected: dict[str, Any], run: Trajectory) -> bool:
+    finals = [step.arguments for step in run.steps if step.kind == "final"]
+    return bool(finals) and finals[-1] == "yes"
+
+
+def oracle_canary(evaluator: Any, expected: dict[str, Any], run: Trajectory) -> bool:
+    return not any("yes" in str(step.arguments) for step in run.steps if step.kind in ("final", "tool_call"))
+
+
 OUTCOME_WORLDS = (
+    *(
+        World(
+            type=kind,
+            variant="final",
+            evaluators=st.just(EVALUATORS[kind](source="final", value="yes")),
+            steps=steps_with_answers,
+            oracle=oracle_final,
+            further=further_answers,
+            fills=_answers_filled,
+        )
+        for kind in ("contains", "exact_match")
+    ),
+    World(
+        type="canary_absent",
+        evaluators=st.just(EVALUATORS["canary_absent"](value=SECRET)),
+        steps=steps_with_answers,
+        oracle=oracle_canary,
+        further=further_answers,
+        fills=_answers_filled,
+        output="fine",
+    ),
+    World(
+        type="agent_terminal_status",
+        evaluators=st.builds(EVALUATORS["agent_terminal_status"], status=st.sampled_from(("success", "failure"))),
+        steps=steps_with_tokens,
+        oracle=lambda evaluator, expected, run: run.terminal_status == evaluator.status,
+        further=lambda record: [],
+        endings=("unknown", "success", "failure"),
+        unrecorded="status_not_recorded",
+    ),
     _error_world("count", lambda most: most, max_errors=st.integers(0, 2)),
     # Three further calls bring two calls over a rate of 0.4, and below it again.
     _error_world("rate", lambda most: min(most, 2) if most < 9 else most, max_error_rate=st.sampled_from((0.0, 0.4))),

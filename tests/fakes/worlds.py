@@ -39,7 +39,7 @@ from fakes.rules import made_in, satisfied
 from oloproof.evaluators import EVALUATORS
 from oloproof.evaluators.counting import CallBounds
 from oloproof.model.evidence import Evaluator
-from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
+from oloproof.model.trajectory import ConstraintCheck, Step, TerminalStatus, Trajectory
 from oloproof.model.values import TAG
 
 TOOLS = ("a", "b")
@@ -59,7 +59,9 @@ class World:
     """See the module. ``steps`` makes records of up to so many steps, ``checks`` the checks of so many steps,
     ``expected`` what the case of a record may expect; ``further`` lists the steps (indexes aside) that a truncated
     record may go on with. ``fills`` gives what the step at a place of a record may be in truth, where the record does
-    not say all of it, and ``unrecorded`` is the reason for which a verdict is open then."""
+    not say all of it, and ``unrecorded`` is the reason for which a verdict is open then. ``errors_recorded``,
+    ``endings`` and ``output`` are what else records say; a run that ended as ``unknown`` ended in one of the other
+    ways."""
 
     type: str
     variant: str = ""
@@ -73,6 +75,8 @@ class World:
     unrecorded: str = "arguments_not_recorded"
     errors_recorded: tuple[bool, ...] = (True,)
     further_steps: int = FURTHER_STEPS
+    endings: tuple[TerminalStatus, ...] = ("unknown",)
+    output: Any = None
 
     def __str__(self) -> str:
         return f"{self.type} {self.variant}".strip()
@@ -86,7 +90,8 @@ def filled(record: Trajectory, world: World) -> Iterator[Trajectory]:
     """The record with a value in place of each unknown one."""
     choices = [world.fills(record, place) for place in range(len(record.steps))]
     for steps in itertools.product(*choices):
-        yield msgspec.structs.replace(record, steps=steps)
+        fill = msgspec.structs.replace(record, steps=steps)
+        yield from [fill] if record.truncated else _ended(fill, world)
 
 
 def finished(record: Trajectory, world: World) -> Iterator[Trajectory]:
@@ -97,7 +102,12 @@ def finished(record: Trajectory, world: World) -> Iterator[Trajectory]:
     alphabet = world.further(record)
     for length in range(world.further_steps + 1):
         for added in itertools.product(alphabet, repeat=length):
-            yield _continued(record, added)
+            yield from _ended(_continued(record, added), world)
+
+
+def _ended(run: Trajectory, world: World) -> list[Trajectory]:
+    ways = [run.terminal_status] if run.terminal_status != "unknown" else world.endings[1:] or world.endings
+    return [msgspec.structs.replace(run, terminal_status=way) for way in ways]
 
 
 def arguments_filled(step: Step, number: int) -> list[Step]:
@@ -130,6 +140,7 @@ def _records(draw: st.DrawFn, world: World, truncated: bool | None, longest: int
         constraints=draw(world.checks(len(steps))),
         truncated=draw(st.booleans()) if truncated is None else truncated,
         errors_recorded=draw(st.sampled_from(world.errors_recorded)),
+        terminal_status=draw(st.sampled_from(world.endings)),
     )
 
 

@@ -9,14 +9,17 @@ from typing import Final
 from oloproof.evaluators.agents import Route, ToolPermissions
 from oloproof.evaluators.base import ConfigError, EvaluatorBase
 from oloproof.evaluators.budget import Budget
+from oloproof.evaluators.canary import CanaryAbsent
 from oloproof.evaluators.constraints import ConstraintsSatisfied
 from oloproof.evaluators.counting import MaxHandoffs, MaxSteps, MaxToolCalls, ToolCallCounts, ToolCalled, ToolNotCalled
+from oloproof.evaluators.ending import EndsWithStatus
 from oloproof.evaluators.equality import ExactMatch, Numeric
 from oloproof.evaluators.errors import Errors
 from oloproof.evaluators.json_schema import JsonSchema
 from oloproof.evaluators.loops import NoToolLoop
 from oloproof.evaluators.rule import AgentRule
 from oloproof.evaluators.sequence import NoUndeclaredTool, ToolSequence
+from oloproof.evaluators.state import StateMatches, StateUnchanged
 from oloproof.evaluators.text import Contains, Regex
 from oloproof.evaluators.tool_errors import ToolErrors
 from oloproof.evaluators.user import UserEvaluator
@@ -46,6 +49,10 @@ EVALUATORS: Final[Mapping[str, type[EvaluatorBase]]] = MappingProxyType(
             MaxSteps,
             MaxToolCalls,
             Budget,
+            EndsWithStatus,
+            CanaryAbsent,
+            StateMatches,
+            StateUnchanged,
             Route,
             ToolPermissions,
             MaxHandoffs,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -25,6 +25,9 @@ from oloproof.model.values import Json, has_unrepresentable, is_unrepresentable,
 EXCERPT_LENGTH: Final = 2000
 NOT_SELECTED: Final = excluded("not_selected")
 UNNAMED_AGENTS: Final = missing("unnamed_agents")
+NO_FINAL_ANSWER: Final = Judgment("fail", "no_final_answer", detail="the run ended without a final step")
+
+Reads = Literal["output", "trajectory", "anything"]
 
 Name = Annotated[str, Meta(min_length=1)]
 Size = Annotated[int, Meta(ge=0)]
@@ -68,8 +71,6 @@ class EvaluatorBase(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown
         Literal["missing", "fail"], Meta(description="Whether a crash of the system counts as a failure.")
     ] = "missing"
 
-    reads: ClassVar[Literal["output", "trajectory", "anything"]]
-
     def __post_init__(self) -> None:
         if not self.criterion:
             force_setattr(self, "criterion", self.default_criterion())
@@ -86,6 +87,11 @@ class EvaluatorBase(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown
     def condition(self) -> Condition | None:
         """``only``, parsed."""
         return None if self.only is None else parse(self.only)
+
+    @property
+    def reads(self) -> Reads:
+        """What it needs of an attempt."""
+        return "anything"
 
     @property
     def expected_fields(self) -> tuple[str, ...]:
@@ -147,7 +153,9 @@ class TrajectoryEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
     """An evaluator of what the agent did. It obeys the prefix law: a record stands for every finished run that it may
     be the beginning of, and a verdict is settled when all of them share it."""
 
-    reads = "trajectory"
+    @property
+    def reads(self) -> Reads:
+        return "trajectory"
 
     def judge_attempt(self, evidence: Evidence) -> Judgment:
         reading = evidence.reading
@@ -173,10 +181,14 @@ class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
     A ``field`` that begins with ``metadata.`` leads into the case's metadata instead, where imported traces have the
     labels of their source (``metadata.reward``). It is judged whether the system crashed or not; where it is absent,
     what the label would have been is not known.
+
+    With ``source: final`` the same is asked of what the trajectory's last ``final`` step says. A finished record
+    without such a step fails (``no_final_answer``). A truncated one may go on with another answer, and settles nothing.
     """
 
-    reads = "output"
-
+    source: Annotated[
+        Literal["output", "final"], Meta(description="Judge the output, or the trajectory's last final step.")
+    ] = "output"
     field: Annotated[
         Name | None, Meta(description="A dotted path into the output, or metadata.<path>; default: all of it.")
     ] = None
@@ -192,21 +204,46 @@ class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def label_path(self) -> tuple[str, ...]:
-        """The path into the case's metadata, () where ``field`` leads into the output."""
-        return self.path[1:] if self.path[:1] == ("metadata",) else ()
+        """The path into the case's metadata, () where ``field`` leads elsewhere."""
+        return self.path[1:] if self.source == "output" and self.path[:1] == ("metadata",) else ()
+
+    @property
+    def _answer(self) -> str:
+        return "output" if self.source == "output" else "final answer"
+
+    @property
+    def reads(self) -> Reads:
+        return "output" if self.source == "output" else "trajectory"
 
     def judge_attempt(self, evidence: Evidence) -> Judgment:
         if self.label_path:
             return self._judge_label(evidence.case)
+        if self.source == "final":
+            return self._judge_final(evidence)
         if evidence.error is not None:
             return missing(evidence.error.kind)
         if evidence.output is UNSET or self._is_lost(evidence.output):
             return missing("output_not_recorded")
+        return self._judge_answer(evidence.output, evidence)
+
+    def _judge_final(self, evidence: Evidence) -> Judgment:
+        reading, error = evidence.reading, evidence.error
+        if reading is None or reading.truncated:
+            unseen: MissingReason = "no_trajectory" if reading is None else "truncated_trajectory"
+            return missing(unseen if error is None else error.kind)
+        if reading.final is None:
+            return NO_FINAL_ANSWER
+        if reading.final.arguments is None or self._is_lost(reading.final.arguments):
+            return missing("arguments_not_recorded")
+        judgment = self._judge_answer(reading.final.arguments, evidence)
+        return msgspec.structs.replace(judgment, steps=(reading.final.index,))
+
+    def _judge_answer(self, answer: Json, evidence: Evidence) -> Judgment:
         if self.worker_function is not None:
             return verdict_from_worker(self, evidence)
-        found = lookup(evidence.output, self.path)
+        found = lookup(answer, self.path)
         if found is UNSET:
-            return Judgment("fail", "field_absent", detail=f"the output has no {self.field}")
+            return Judgment("fail", "field_absent", detail=f"the {self._answer} has no {self.field}")
         return self.judge_value(found, evidence.case)
 
     def _judge_label(self, case: Case) -> Judgment:

@@ -11,7 +11,7 @@ from oloproof.evaluators.base import OutputEvaluator
 from oloproof.evaluators.schemas import compile_schema
 from oloproof.model.values import Json
 
-WORKER_CHECK: Final = "oloproof.runner.schemas:check"
+WORKER_CHECK: Final = {"output": "oloproof.runner.schemas:check", "final": "oloproof.runner.schemas:check_final"}
 
 
 class JsonSchema(OutputEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="json_schema"):
@@ -32,4 +32,4 @@ class JsonSchema(OutputEvaluator, frozen=True, kw_only=True, dict=True, tag_fiel
 
     @property
     def worker_function(self) -> tuple[str, dict[str, Json]]:
-        return WORKER_CHECK, {"schema": encode(self.schema).decode(), "path": list(self.path)}
+        return WORKER_CHECK[self.source], {"schema": encode(self.schema).decode(), "path": list(self.path)}

@@ -19,7 +19,10 @@ from oloproof.model.case import Case
 from oloproof.model.judgment import Judgment
 from oloproof.model.values import Json
 
-PYTHON_SEARCH: Final = "oloproof.runner.patterns:search"
+PYTHON_SEARCH: Final = {
+    "output": "oloproof.runner.patterns:search",
+    "final": "oloproof.runner.patterns:search_final",
+}
 
 
 class Contains(ReferenceEvaluator, frozen=True, kw_only=True, dict=True, tag_field="type", tag="contains"):
@@ -62,7 +65,9 @@ class Regex(OutputEvaluator, frozen=True, kw_only=True, dict=True, tag_field="ty
 
     @property
     def worker_function(self) -> tuple[str, dict[str, Json]] | None:
-        return None if self.engine == "re2" else (PYTHON_SEARCH, {"pattern": self.pattern, "path": list(self.path)})
+        if self.engine == "re2":
+            return None
+        return PYTHON_SEARCH[self.source], {"pattern": self.pattern, "path": list(self.path)}
 
     def judge_value(self, found: Json, case: Case) -> Judgment:
         if type(found) is not str:

@@ -16,8 +16,6 @@ class UserEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
     than a Verdict or a bool, is missing (``evaluator_error``).
     """
 
-    reads = "anything"
-
     target: Name
 
     def default_criterion(self) -> str:

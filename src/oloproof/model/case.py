@@ -30,13 +30,23 @@ class AttemptError(Struct, frozen=True, kw_only=True, omit_defaults=True):
     traceback: str | None = None
 
 
+class State(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The world that a case acts on, ``before`` and ``after`` it: JSON values of the system's own shape, UNSET where
+    they were not recorded."""
+
+    before: Any = UNSET
+    after: Any = UNSET
+
+
 class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one run of one case left. ``output`` UNSET means that none was recorded; ``trajectory`` None likewise."""
+    """What one run of one case left. ``output`` UNSET means that none was recorded; ``trajectory`` and ``state`` None
+    likewise."""
 
     case_id: str
     trial: int = 1
     output: Any = UNSET
     error: AttemptError | None = None
     trajectory: Trajectory | None = None
+    state: State | None = None
     log: str = ""
     duration_ms: float | None = None

@@ -14,6 +14,8 @@ MissingReason = Literal[
     "errors_not_recorded",
     "output_not_recorded",
     "metadata_not_recorded",
+    "state_not_recorded",
+    "status_not_recorded",
     "metric_not_recorded",
     "no_trajectory",
     "unnamed_agents",

@@ -12,6 +12,7 @@ from functools import cached_property
 from msgspec import UNSET
 
 from oloproof.model.trajectory import Step, Trajectory
+from oloproof.model.values import Json
 
 
 class Reading:
@@ -42,6 +43,13 @@ class Reading:
         """For each of :attr:`calls` whether it ended in an error, None where that was not recorded."""
         recorded = self.trajectory.errors_recorded
         return [_failed(call, answer, recorded) for call, answer in zip(self.calls, self.answers, strict=True)]
+
+    @cached_property
+    def final(self) -> Step | None:
+        """The last ``final`` step, which holds the answer; None where there is none. Steps inside an agent used as a
+        tool answer that agent's caller."""
+        finals = (step for step in reversed(self.steps) if step.kind == "final" and step.inside is None)
+        return next(finals, None)
 
     @cached_property
     def agents_named(self) -> bool:
@@ -83,6 +91,12 @@ def _failed(call: Step, answer: Step | None, errors_recorded: bool) -> bool | No
     if any(error is not None for error in said):
         return True
     return False if said and errors_recorded else None
+
+
+def final_answer(trajectory: Trajectory) -> Json:
+    """What the last ``final`` step says; None where there is no such step, or it does not say."""
+    final = Reading(trajectory).final
+    return None if final is None else final.arguments
 
 
 def _answers(steps: Sequence[Step], calls: int) -> list[Step | None]:

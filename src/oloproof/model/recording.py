@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from msgspec import UNSET, DecodeError, Raw, Struct, ValidationError, convert
 from msgspec.json import Decoder
 
-from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.case import Attempt, AttemptError, Case, State
 from oloproof.model.trajectory import Step, Trajectory
 from oloproof.model.values import snapshot
 
@@ -27,6 +27,7 @@ class Recording(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     output: Any = UNSET
     error: AttemptError | str | None = None
     trajectory: Trajectory | None = None
+    state: State | None = None
     input: Any = UNSET
     expected: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
@@ -88,6 +89,7 @@ def to_attempt(recording: Recording) -> Attempt:
         output=recording.output,
         error=AttemptError(kind="system_error", message=error) if isinstance(error, str) else error,
         trajectory=recording.trajectory,
+        state=recording.state,
     )
 
 

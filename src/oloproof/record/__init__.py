@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oloproof.record.case import CurrentCase, current_case
+from oloproof.record.context import Context
 from oloproof.record.marks import Verdict, evaluator, system
 from oloproof.record.steps import AgentCheckpoint, AgentConstraintCheck, AgentStep, AgentTrajectory
 from oloproof.record.trace import Call, Trace
@@ -13,6 +14,7 @@ __all__ = [
     "AgentStep",
     "AgentTrajectory",
     "Call",
+    "Context",
     "CurrentCase",
     "Trace",
     "Verdict",

@@ -11,11 +11,13 @@ from contextvars import ContextVar, Token
 from threading import Lock
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from oloproof.errors import RecordError, with_article
+from oloproof.model.case import State
 from oloproof.model.trajectory import Trajectory
-from oloproof.record.journal import Event, HandedOver, recorded
+from oloproof.model.values import snapshot
+from oloproof.record.journal import Event, HandedOver, StateRecorded, recorded, recorded_state
 from oloproof.record.steps import AgentTrajectory, refused
 from oloproof.record.trace import TraceBlock
 
@@ -50,6 +52,20 @@ class Recorder:
         """What is recorded now, None when nothing is."""
         with self.lock:
             return recorded(self._events)
+
+    def put_state(self, state: State) -> None:
+        """Keep the state before or after the case. Errors: RecordError where it was kept already."""
+        with self.lock:
+            kept = recorded_state(self._events)
+            for name in state.__struct_fields__:
+                if getattr(state, name) is not UNSET and getattr(kept, name, UNSET) is not UNSET:
+                    raise RecordError(f"the state {name} the case has been recorded already", code="OLO702")
+            self.put(StateRecorded(state))
+
+    def state(self) -> State | None:
+        """The state that is recorded now, None when none is."""
+        with self.lock:
+            return recorded_state(self._events)
 
     def close(self, why: str) -> Trajectory | None:
         """End the record; later events are refused with ``why``. What was recorded, None when nothing was."""
@@ -87,6 +103,17 @@ class CurrentCase(Struct, frozen=True, kw_only=True):
         self._recorder.claim()
         with self._recorder.lock:
             self._recorder.put(HandedOver(trajectory))
+
+    def state(self, after: Any = UNSET, /, *, before: Any = UNSET) -> None:
+        """Record the state of the world that this case acts on: ``case.state(before=orders())`` before the agent acts,
+        ``case.state(orders())`` when it is done. Values are copied into JSON as they are now.
+
+        Errors: RecordError when it is given neither, or what has been recorded already.
+        """
+        if after is UNSET and before is UNSET:
+            raise refused("state() takes the state after the case, or before=")
+        kept = {name: snapshot(value) for name, value in (("before", before), ("after", after)) if value is not UNSET}
+        self._recorder.put_state(State(**kept))
 
     def trace(self, *, step_limit: int | None = None, errors_recorded: bool = True) -> TraceBlock:
         """Record step by step: ``with current_case().trace() as trace:``.

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from oloproof.model.case import State
 from oloproof.model.trajectory import Checkpoint, ConstraintCheck, Step, TerminalStatus, Trajectory
 
 
@@ -46,7 +47,13 @@ class HandedOver(Struct, frozen=True, gc=False, tag="handed_over"):
     trajectory: Trajectory
 
 
-Event = Opened | StepRecorded | CheckRecorded | CheckpointRecorded | Finished | HandedOver
+class StateRecorded(Struct, frozen=True, gc=False, tag="state"):
+    """The state before the case, or after it, or both."""
+
+    state: State
+
+
+Event = Opened | StepRecorded | CheckRecorded | CheckpointRecorded | Finished | HandedOver | StateRecorded
 
 
 def recorded(events: Iterable[Event]) -> Trajectory | None:
@@ -73,6 +80,8 @@ def recorded(events: Iterable[Event]) -> Trajectory | None:
                 checkpoints.append(checkpoint)
             case Finished():
                 finished = event
+            case StateRecorded():
+                pass
     if opened is None:
         return None
     return Trajectory(
@@ -84,6 +93,19 @@ def recorded(events: Iterable[Event]) -> Trajectory | None:
         constraints=tuple(checks if finished is not None else _up_to(len(steps), checks)),
         checkpoints=tuple(checkpoints),
     )
+
+
+def recorded_state(events: Iterable[Event]) -> State | None:
+    """The state that the events tell of, None when they tell of none."""
+    state: State | None = None
+    for event in events:
+        if isinstance(event, StateRecorded):
+            before, after = event.state.before, event.state.after
+            if state is not None:
+                before = state.before if before is UNSET else before
+                after = state.after if after is UNSET else after
+            state = State(before=before, after=after)
+    return state
 
 
 def _up_to(last: int, checks: list[ConstraintCheck]) -> Iterable[ConstraintCheck]:

@@ -80,7 +80,8 @@ def evaluator(*, criterion: str | None = None) -> Callable[[F], F]: ...
 def evaluator(function: F | None = None, /, *, criterion: str | None = None) -> F | Callable[[F], F]:
     """Mark a function as an evaluator.
 
-    It takes, by name, any of ``case``, ``output``, ``trajectory`` and ``expected``, and returns a bool or a Verdict.
+    It takes, by name, a ``context`` (see :class:`Context`) or any of its parts ``case``, ``output``, ``trajectory``,
+    ``state`` and ``expected``, and returns a bool or a Verdict.
     """
     return _marked(_EVALUATOR, EvaluatorMark(criterion=criterion), function)
 

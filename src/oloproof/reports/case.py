@@ -106,6 +106,9 @@ def _facts(record: CaseRecord) -> Iterator[Fact]:
     yield Fact("expected", inert_json(case.expected))
     yield Fact("metadata", inert_json(case.metadata))
     yield Fact("output", _output(attempt))
+    if attempt.state is not None:
+        yield Fact("state before", _value(attempt.state.before))
+        yield Fact("state after", _value(attempt.state.after))
     if attempt.duration_ms is not None:
         yield Fact("duration", f"{attempt.duration_ms:,.0f} ms")
     if attempt.error is not None:

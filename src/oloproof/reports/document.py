@@ -74,13 +74,15 @@ def comparison_report_document(report: Report) -> Document:
 
 
 def case_document(record: CaseRecord) -> Document:
-    """``oloproof.case/v1``. ``output``, ``expected`` and ``found`` are left out where there is no such value."""
+    """``oloproof.case/v1``. ``output``, ``state``, ``expected`` and ``found`` are left out where there is none."""
     attempt = record.attempt
     document: Document = {"format": CASE_FORMAT, "case": _case(record.case)}
     if attempt.output is not UNSET:
         document["output"] = attempt.output
     document["error"] = None if attempt.error is None else _error(attempt.error)
     document["trajectory"] = None if attempt.trajectory is None else _trajectory(attempt.trajectory)
+    if attempt.state is not None:
+        document["state"] = to_builtins(attempt.state)
     document["judgments"] = [_judgment(criterion, judgment) for criterion, judgment in record.judgments]
     return document
 

@@ -66,7 +66,9 @@ class CaseJob:
     def line(self, result: Ran) -> bytes:
         """The result as it is sent, without what cannot be."""
         line = encoded(result)
-        for smaller in (replace(result, output=UNSET), replace(result, output=UNSET, trajectory=None)):
+        without_output = replace(result, output=UNSET)
+        without_state = replace(without_output, state=None)
+        for smaller in (without_output, without_state, replace(without_state, trajectory=None)):
             if isinstance(line, bytes):
                 break
             why = f"what the case left cannot be sent: {line}"
@@ -106,6 +108,7 @@ class CaseJob:
             output=output,
             error=error,
             trajectory=self._recorder.close(over),
+            state=self._recorder.state(),
             log=self._log.end(),
             printed_before=self._log.before,
             duration_ms=(perf_counter() - self._started) * 1000,

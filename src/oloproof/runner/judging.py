@@ -12,19 +12,20 @@ from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import PASS, Judgment, missing
 from oloproof.model.project import UserEvaluatorSpec
 from oloproof.model.values import snapshot
+from oloproof.record.context import Context, unsettled_by
 from oloproof.record.marks import Verdict, evaluator_mark
 from oloproof.record.steps import printable
 from oloproof.runner.loading import LoadError, load_function, parameters_of
 from oloproof.runner.protocol import JudgeCase, Judged, encode, encoded
 from oloproof.runner.tracebacks import excerpt, message_of, users_traceback
 
-_GIVEN = ("case", "output", "trajectory", "expected")
+_GIVEN = ("context", "case", "output", "trajectory", "state", "expected")
 
 
 class UserFunction:
     """One evaluator function under the criterion that it judges.
 
-    It takes, by name, any of ``case``, ``output``, ``trajectory`` and ``expected``.
+    It takes, by name, a ``context``, or any of ``case``, ``output``, ``trajectory``, ``state`` and ``expected``.
 
     Errors: LoadError when it cannot be loaded or called so.
     """
@@ -50,31 +51,25 @@ class UserFunction:
 
     def judge(self, case: Case, attempt: Attempt) -> Judgment:
         """The verdict, total. A record that cannot settle what the function asks about is missing, unasked."""
-        unsettled = self._unsettled(attempt)
-        if unsettled is not None:
-            return unsettled
+        for name in self._names:
+            if (unsettled := unsettled_by(name, attempt)) is not None:
+                return unsettled
+        context = Context(case, attempt)
         given = {
+            "context": context,
             "case": case,
             "output": attempt.output,
             "trajectory": attempt.trajectory,
+            "state": attempt.state,
             "expected": case.expected,
         }
         try:
-            return _judgment(self._function(**{name: given[name] for name in self._names}, **self._bound))
+            judgment = _judgment(self._function(**{name: given[name] for name in self._names}, **self._bound))
         except BaseException as exc:
             told = users_traceback(exc)
-            return _broken(message_of(exc) if told is None else f"{message_of(exc)}\n{told}")
-
-    def _unsettled(self, attempt: Attempt) -> Judgment | None:
-        """Why the function is not asked: what it reads is not there, or is a part of what there would have been."""
-        error, trajectory = attempt.error, attempt.trajectory
-        if "output" in self._names and attempt.output is UNSET:
-            return missing("output_not_recorded" if error is None else error.kind)
-        if "trajectory" in self._names and (trajectory is None or trajectory.truncated):
-            if error is not None:
-                return missing(error.kind)
-            return missing("no_trajectory" if trajectory is None else "truncated_trajectory")
-        return None
+            detail = message_of(exc) if told is None else f"{message_of(exc)}\n{told}"
+            judgment = missing("evaluator_error", detail=detail)
+        return context.unsettled or judgment
 
 
 class JudgingJob:

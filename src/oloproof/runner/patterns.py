@@ -7,8 +7,15 @@ from typing import Any
 
 from msgspec import UNSET
 
+from oloproof.model.reading import final_answer
+from oloproof.model.trajectory import Trajectory
 from oloproof.model.values import lookup
 from oloproof.record.marks import Verdict
+
+
+def search_final(trajectory: Trajectory, *, pattern: str, path: list[str]) -> Verdict:
+    """:func:`search` in what the trajectory's last final step says (``source: final``)."""
+    return search(final_answer(trajectory), pattern=pattern, path=path)
 
 
 def search(output: Any, *, pattern: str, path: list[str]) -> Verdict:

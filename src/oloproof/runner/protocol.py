@@ -18,7 +18,7 @@ import msgspec
 from msgspec import UNSET, Struct, field
 
 from oloproof.errors import BrokenError, Problem, UsageError
-from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.case import Attempt, AttemptError, Case, State
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import UserEvaluatorSpec
 from oloproof.model.trajectory import Trajectory
@@ -127,6 +127,7 @@ class Ran(Struct, frozen=True, omit_defaults=True, tag="ran"):
     output: Any = UNSET
     error: AttemptError | None = None
     trajectory: Trajectory | None = None
+    state: State | None = None
     log: str = ""
     printed_before: str = ""
     duration_ms: float | None = None

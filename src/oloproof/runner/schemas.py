@@ -10,6 +10,8 @@ from msgspec.json import decode
 
 from oloproof.evaluators.base import excerpt
 from oloproof.evaluators.schemas import compile_schema
+from oloproof.model.reading import final_answer
+from oloproof.model.trajectory import Trajectory
 from oloproof.model.values import lookup
 from oloproof.record.marks import Verdict
 
@@ -29,6 +31,11 @@ def check(output: Any, *, schema: str, path: list[str]) -> Verdict:
         expected=excerpt({error.validator: error.validator_value}),
         found=excerpt(error.instance),
     )
+
+
+def check_final(trajectory: Trajectory, *, schema: str, path: list[str]) -> Verdict:
+    """:func:`check` of what the trajectory's last final step says (``source: final``)."""
+    return check(final_answer(trajectory), schema=schema, path=path)
 
 
 @lru_cache

@@ -16,8 +16,9 @@ from typing import Generic, Literal, Protocol, TypeVar
 from msgspec import Struct
 
 from oloproof.errors import BrokenError, OloproofError
+from oloproof.model.case import State
 from oloproof.model.trajectory import Trajectory
-from oloproof.record.journal import recorded
+from oloproof.record.journal import recorded, recorded_state
 from oloproof.runner.output import kept_text, to_bytes
 from oloproof.runner.process import RunLog, Waker, WorkerEnded, WorkerProcess
 from oloproof.runner.protocol import (
@@ -63,7 +64,8 @@ class Loss(Struct, frozen=True):
 
     kind: Literal["system_error", "timeout"]
     message: str
-    trajectory: Trajectory | None
+    trajectory: Trajectory | None = None
+    state: State | None = None
     log: str = ""
 
 
@@ -250,7 +252,7 @@ class Supervisor(Generic[Job, Result]):
             return
         if not self._is_at_work():
             why = f"this case never began, since no worker process could be put to work any more: {self._last_end}"
-            self._done.update((n, self._desk.lost(job, Loss("system_error", why, None))) for n, job in batch)
+            self._done.update((n, self._desk.lost(job, Loss("system_error", why))) for n, job in batch)
             return
         if not self._held:
             self._silent_since = monotonic()
@@ -314,9 +316,13 @@ class Supervisor(Generic[Job, Result]):
             self._log.write(remains.printed)
         for n, began in self._begun.items():
             is_late = late and now - began.at >= self._load.timeout_s
-            trajectory = recorded(remains.recorded.get(n, ()))
+            events = remains.recorded.get(n, ())
             loss = Loss(
-                "timeout" if is_late else "system_error", f"{how} while this case ran{because}", trajectory, log
+                "timeout" if is_late else "system_error",
+                f"{how} while this case ran{because}",
+                recorded(events),
+                recorded_state(events),
+                log,
             )
             self._done[n] = self._desk.lost(self._held.pop(n), loss)
         self._again.extendleft(reversed(self._held.items()))

@@ -55,12 +55,12 @@ class _Attempts:
 
     def answered(self, job: Case, word: Ran | Judged) -> Attempt:
         if not isinstance(word, Ran):
-            return self.lost(job, Loss("system_error", "the worker answered what was not asked", None))
+            return self.lost(job, Loss("system_error", "the worker answered what was not asked"))
         return attempt_of(job, word)
 
     def lost(self, job: Case, loss: Loss) -> Attempt:
         error = AttemptError(kind=loss.kind, message=loss.message)
-        return Attempt(case_id=job.id, error=error, trajectory=loss.trajectory, log=loss.log)
+        return Attempt(case_id=job.id, error=error, trajectory=loss.trajectory, state=loss.state, log=loss.log)
 
     def not_run(self, job: Case) -> Attempt:
         return not_run(job)
@@ -80,6 +80,7 @@ def attempt_of(case: Case, ran: Ran) -> Attempt:
         output=ran.output,
         error=ran.error,
         trajectory=ran.trajectory,
+        state=ran.state,
         log=ran.log,
         duration_ms=ran.duration_ms,
     )

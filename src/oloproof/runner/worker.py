@@ -22,6 +22,7 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 from oloproof.model.case import Attempt, Case
+from oloproof.model.trajectory import Trajectory
 from oloproof.runner.attempts import CaseJob
 from oloproof.runner.crew import Crew, Lane
 from oloproof.runner.judging import JudgingJob, UserFunction
@@ -192,7 +193,7 @@ def _warmed(order: LoadSystem | LoadEvaluators, directory: str) -> dict[str, Use
     specs = order.functions if isinstance(order, LoadEvaluators) else ()
     ours = {spec.criterion: UserFunction(spec, directory) for spec in specs if spec.target.startswith(OWN_FUNCTIONS)}
     for function in ours.values():
-        function.judge(Case(id=""), Attempt(case_id="", output=None))
+        function.judge(Case(id=""), Attempt(case_id="", output=None, trajectory=Trajectory()))
     return ours
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from oloproof.model.case import State
 from oloproof.model.trajectory import Trajectory
 from oloproof.model.values import snapshot
 from oloproof.record.case import CurrentCase, Recorder, enter, leave
@@ -23,6 +24,11 @@ class RecordedCase:
     def trajectory(self) -> Trajectory | None:
         """What is recorded now: a truncated prefix while a trace is open, None before anything is."""
         return self._recorder.so_far()
+
+    @property
+    def state(self) -> State | None:
+        """The state ``before`` and ``after`` the case as far as it is recorded now, None before any is."""
+        return self._recorder.state()
 
 
 @contextmanager

@@ -36,6 +36,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "agent_max_steps": {"max_steps": 3},
     "agent_max_tool_calls": {"max_calls": 2},
     "agent_budget": {"max_tokens": 100},
+    "agent_terminal_status": {},
+    "canary_absent": {"value": "sk-canary"},
+    "state_matches": {"path": "answer"},
+    "state_unchanged": {"paths": ("answer",)},
     "agent_route": {},
     "agent_tool_permissions": {"permissions": {"p": ("a",)}},
     "agent_max_handoffs": {"max_handoffs": 1},
@@ -52,6 +56,7 @@ NAMES = {
     "agent_rule": "agent_rule_a_q_is_1_before_error_b_by_p",
 }
 READS_OUTPUT = {"contains", "exact_match", "regex", "json_schema", "numeric"}
+READS_STATE = {"state_matches", "state_unchanged"}
 by_type = pytest.mark.parametrize("name", EVALUATORS)
 
 
@@ -71,7 +76,8 @@ def test_default_criteria(name: str):
 
 @by_type
 def test_what_is_read(name: str):
-    assert built(name).reads == ("output" if name in READS_OUTPUT else "trajectory")
+    reads = "output" if name in READS_OUTPUT else "anything" if name in READS_STATE else "trajectory"
+    assert built(name).reads == reads
 
 
 @by_type
@@ -132,6 +138,7 @@ def test_expected_fields(name: str, fields: tuple[str, ...]):
         ("contains", "no_reference"),
         ("exact_match", "no_reference"),
         ("numeric", "no_reference"),
+        ("state_matches", "no_reference"),
         ("agent_tool_sequence", "no_declared_tools"),
         ("agent_no_undeclared_tool", "no_declared_tools"),
         ("agent_route", "no_declared_route"),
@@ -142,7 +149,7 @@ def test_a_case_without_reference_is_excluded_before_anything_is_missing(name: s
     assert built(name, on_system_error="fail").judge(of_output(error=error)) == Judgment("excluded", reason)
 
 
-REFERENCES = {"answer": "yes", "total": 1, "tools": ["a"], "route": ["p"]}
+REFERENCES = {"answer": "yes", "total": 1, "tools": ["a"], "route": ["p"], "state": {"answer": 1}}
 
 
 @by_type
@@ -153,7 +160,8 @@ def test_where_nothing_was_recorded_the_cause_is_the_reason(name: str, error: An
 
 @by_type
 def test_where_nothing_was_recorded_without_a_cause_that_is_the_reason(name: str):
-    reason = "output_not_recorded" if name in READS_OUTPUT else "no_trajectory"
+    unrecorded = dict.fromkeys(READS_OUTPUT, "output_not_recorded") | dict.fromkeys(READS_STATE, "state_not_recorded")
+    reason = unrecorded.get(name, "no_trajectory")
     assert built(name).judge(of_output(expected=REFERENCES)) == Judgment("missing", reason)
 
 

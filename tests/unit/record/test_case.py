@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from oloproof import AgentStep, AgentTrajectory, RecordError, current_case
+from oloproof.model.case import State
 from oloproof.model.trajectory import Step, Trajectory
 from oloproof.record.case import CurrentCase, Recorder, enter
 from oloproof.record.journal import HandedOver
@@ -138,3 +139,39 @@ def test_a_trace_that_was_never_entered_is_no_record():
     case = a_case()
     case.trace()
     assert case._recorder.close("over") is None
+
+
+def test_the_state_before_and_after_are_copied_once_each():
+    orders = {"o1": "open"}
+
+    def system():
+        case = current_case()
+        case.state(before=orders)
+        orders["o1"] = {1}
+        case.state(orders)
+        with pytest.raises(RecordError, match=r"the state after the case has been recorded already .*OLO702"):
+            case.state(orders)
+        with pytest.raises(RecordError, match=r"the state before the case has been recorded already"):
+            case.state(1, before=2)
+        return case._recorder
+
+    recorder = in_case(system)
+    assert recorder.state() == State(before={"o1": "open"}, after={"o1": {"$unrepresentable": "set {1}"}})
+    assert recorder.close("the case is over") is None
+
+
+def test_a_state_says_something_and_null_is_something():
+    def system():
+        with pytest.raises(RecordError, match=r"state\(\) takes the state after the case, or before=.*OLO701"):
+            current_case().state()
+        current_case().state(None)
+        return current_case()._recorder.state()
+
+    assert in_case(system) == State(after=None)
+
+
+def test_a_case_that_is_over_takes_no_state():
+    case = a_case()
+    case._recorder.close("the case is over")
+    with pytest.raises(RecordError, match="the case is over"):
+        case.state(1)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from fakes.workers import judge, project
 from oloproof import AgentStep
 from oloproof.errors import UsageError
-from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.case import Attempt, AttemptError, Case, State
 from oloproof.model.judgment import PASS, Judgment, missing
 from oloproof.model.trajectory import Trajectory
 
@@ -181,3 +182,69 @@ def test_a_verdict_too_large_to_send_costs_no_other(tmp_path):
     for name in ("large", "larger"):
         assert judged[name].reason == "evaluator_error"
         assert judged[name].detail.startswith("the verdict cannot be sent: it takes ")
+
+
+CONTEXT = """
+import oloproof
+def check(context: oloproof.Context):
+    {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "attempt", "judgment"),
+    [
+        ("return context.output['answer'] == context.expected['answer'] and context.case.id == 'c'", DONE, PASS),
+        ("return context.final == 'done'", DONE, Judgment("fail")),
+        ("return context.state.after == {'o': 1}", replace(DONE, state=State(after={"o": 1})), PASS),
+        ("return True", Attempt(case_id="c"), PASS),
+        ("return context.output", Attempt(case_id="c"), missing("output_not_recorded")),
+        ("return context.final", Attempt(case_id="c"), missing("no_trajectory")),
+        ("return context.state", replace(DONE, state=State(before=1)), missing("state_not_recorded")),
+        (
+            "return context.trajectory",
+            Attempt(case_id="c", trajectory=Trajectory(truncated=True)),
+            missing("truncated_trajectory"),
+        ),
+    ],
+)
+def test_a_context_holds_it_all_and_what_is_not_there_is_missing_once_it_is_asked_for(
+    tmp_path, body, attempt, judgment
+):
+    assert one(tmp_path, CONTEXT.format(body=body), attempt) == judgment
+
+
+def test_a_function_cannot_make_up_for_what_it_could_not_see(tmp_path):
+    source = """
+    def check(context):
+        try:
+            return context.output == 1
+        except BaseException:
+            return True
+    """
+    assert one(tmp_path, source, Attempt(case_id="c")) == missing("output_not_recorded")
+
+
+def test_a_state_that_was_not_recorded_is_not_shown(tmp_path):
+    source = "def check(state): return state.after == 1"
+    assert one(tmp_path, source) == missing("state_not_recorded")
+    assert one(tmp_path, source, replace(DONE, state=State(after=1))) == PASS
+
+
+def test_a_long_traceback_keeps_its_end(tmp_path):
+    source = """
+    def deeper(n):
+        if n:
+            deeper(n - 1); raise AssertionError
+        raise ValueError("at the bottom")
+    def check(output):
+        try:
+            deeper(40)
+        except AssertionError:
+            raise RuntimeError("at the top")
+    """
+    judgment = one(tmp_path, source)
+    assert judgment.reason == "evaluator_error"
+    assert judgment.detail is not None
+    assert judgment.detail.startswith("ValueError: at the bottom\n")
+    assert judgment.detail.endswith("ValueError: at the bottom")
