@@ -78,7 +78,8 @@ class ToolErrors(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_
         word = Count(certain, possible).within(0, most)
         reason = open_reason(reading, "errors_not_recorded") if word == "missing" else None
         found = {"errors": len(errors), "calls": len(outcomes)}
-        return Judgment(word, reason, tuple([error.known_at for error in errors]), self.bounds, found)
+        steps = tuple([error.known_at for error in errors])
+        return Judgment(word, reason, steps, self.bounds, found, _silent(outcomes) if word == "missing" else None)
 
     def _most(self, calls: int) -> int:
         """The largest number of errors that so many calls may have."""
@@ -94,6 +95,14 @@ class ToolErrors(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_
         taken = {each.call.index for each in failed}
         last = {each.call.tool_name: each.call.index for each in outcomes if each.call.index not in taken}
         return [each for each in failed if last.get(each.call.tool_name, 0) <= each.known_at]
+
+
+def _silent(outcomes: list[_Outcome]) -> str | None:
+    """Which call does not say how it ended, None where all do."""
+    silent = next((each.known_at for each in outcomes if each.failed is None), None)
+    return (
+        None if silent is None else f"step {silent} does not say whether the call failed (error: null says it did not)"
+    )
 
 
 class _Outcome:

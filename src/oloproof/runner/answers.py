@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, MsgspecError, Struct, UnsetType, ValidationError
 
 from oloproof.importers.duplicates import repeated_key
-from oloproof.model.case import AttemptError
+from oloproof.model.case import AttemptError, State
 from oloproof.model.recording import decoded
 from oloproof.model.trajectory import Checkpoint, ConstraintCheck, Step, TerminalStatus, Trajectory, contradiction
 from oloproof.record.journal import (
@@ -66,6 +66,7 @@ class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     trajectory: Trajectory | UnsetType | None = UNSET
     terminal_status: TerminalStatus | UnsetType = UNSET
     truncated: bool | UnsetType = UNSET
+    state: State | UnsetType = UNSET
 
 
 class Answer(NamedTuple):
@@ -74,6 +75,7 @@ class Answer(NamedTuple):
     output: Any
     error: AttemptError | None
     trajectory: Trajectory | None
+    state: State | None = None
 
 
 _EVENTS = ("trace", "step", "check", "checkpoint")
@@ -107,11 +109,11 @@ def answer(data: bytes, order: RunCase, failure: AttemptError | None = None) -> 
     if failure is not None:
         return Answer(UNSET, failure, trajectory)
     assert told.document is not None
-    said = told.document.error
+    said, state = told.document.error, told.document.state or None
     if said is UNSET or said is None:
-        return Answer(told.document.output, None, trajectory)
+        return Answer(told.document.output, None, trajectory, state)
     error = AttemptError(kind="system_error", message=said) if isinstance(said, str) else said
-    return Answer(UNSET, error, trajectory)
+    return Answer(UNSET, error, trajectory, state)
 
 
 class _Told:

@@ -101,6 +101,7 @@ class _Command:
             output=said.output,
             error=said.error,
             trajectory=said.trajectory,
+            state=said.state,
             log=kept_text(bytes(process.told)),
             duration_ms=(perf_counter() - started) * 1000,
         )

@@ -75,6 +75,7 @@ class _Server:
             output=said.output,
             error=said.error,
             trajectory=said.trajectory,
+            state=said.state,
             duration_ms=(perf_counter() - started) * 1000,
         )
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from oloproof.model.case import AttemptError
+from oloproof.model.case import AttemptError, State
 from oloproof.runner import answers
 from oloproof.runner.answers import answer, question
 from oloproof.runner.protocol import RunCase
@@ -188,3 +188,10 @@ def test_wherever_a_stream_breaks_off_the_whole_lines_are_the_prefix(count: int,
     assert whole[:cut].count(b"\n") <= len(steps) + 1 <= whole[:cut].count(b"\n") + 2
     assert [step.index for step in steps] == list(range(1, len(steps) + 1))
     assert said.trajectory is None or said.trajectory.truncated
+
+
+def test_a_document_may_bring_the_state() -> None:
+    said = answer(lines(call(1), {"output": 1, "state": {"before": [1], "after": None}}), ASKED)
+    assert said.state == State(before=[1], after=None)
+    assert answer(lines({"output": 1}), ASKED).state is None
+    assert "line 1 of its answer is no answer" in refusal({"output": 1, "state": {"afer": 1}})
