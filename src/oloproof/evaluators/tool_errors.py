@@ -100,9 +100,9 @@ class ToolErrors(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_
 def _silent(outcomes: list[_Outcome]) -> str | None:
     """Which call does not say how it ended, None where all do."""
     silent = next((each.known_at for each in outcomes if each.failed is None), None)
-    return (
-        None if silent is None else f"step {silent} does not say whether the call failed (error: null says it did not)"
-    )
+    if silent is None:
+        return None
+    return f"step {silent} does not say whether the call failed (error: null says that it did not)"
 
 
 class _Outcome:

@@ -36,6 +36,7 @@ class _Line(Struct, frozen=True, gc=False):
     trial: Raw = _NOTHING
     output: Raw = _NOTHING
     error: Raw = _NOTHING
+    state: Raw = _NOTHING
     input: Raw = _NOTHING
     expected: Raw = _NOTHING
     metadata: Raw = _NOTHING

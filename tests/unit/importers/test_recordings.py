@@ -72,7 +72,7 @@ def test_integers_of_any_size_survive() -> None:
             Problem(
                 "OLO302",
                 "unknown key 'zzz'",
-                "known here: case, trial, output, error, trajectory, input, expected, metadata",
+                "known here: case, trial, output, error, trajectory, state, input, expected, metadata",
                 file="traces.jsonl",
                 line=1,
             ),
