@@ -141,3 +141,11 @@ def test_a_state_with_a_key_that_means_nothing_is_refused(tmp_path: Path) -> Non
     done = oloproof(tmp_path, "judge")
     assert done.code == 2
     assert "traces.jsonl:1: unknown key 'afer' in state" in done.err
+
+
+def test_a_planted_text_that_is_none_is_told_where_it_is(tmp_path: Path) -> None:
+    evaluators = [{"type": "canary_absent", "input_field": "secret"}]
+    project(tmp_path, evaluators=evaluators, cases=[case("c1", {"secret": 7})], rules=None, policy="none")
+    done = oloproof(tmp_path, "check")
+    assert done.code == 2
+    assert "cases.jsonl:1:34: case 'c1': input.secret must be a text that is not empty [OLO213]" in done.err

@@ -100,6 +100,11 @@ class EvaluatorBase(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown
         selecting = (path[1] for path in paths if path[0] == "expected")
         return tuple(dict.fromkeys((*self.reference_fields(), *selecting)))
 
+    @property
+    def reads_reference(self) -> bool:
+        """Some case could be wrong for it."""
+        return bool(self.expected_fields)
+
     def reference_fields(self) -> tuple[str, ...]:
         """The keys of ``expected`` that hold what it compares with."""
         return ()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
 from oloproof.evaluators.base import ConfigError, Name, TrajectoryEvaluator, open_reason, split_path
 from oloproof.model.case import Case
-from oloproof.model.evidence import Evidence
+from oloproof.model.evidence import CaseProblem, Evidence
 from oloproof.model.judgment import Judgment, excluded, missing
 from oloproof.model.reading import Reading
 from oloproof.model.trajectory import Step, StepKind
@@ -72,12 +72,16 @@ class CanaryAbsent(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, ta
     def exclusion(self, case: Case) -> Judgment | None:
         return excluded("no_reference") if self.canary(case) is UNSET else None
 
-    def reference_problem(self, case: Case) -> str | None:
+    @property
+    def reads_reference(self) -> bool:
+        return self.value is UNSET
+
+    def reference_problems(self, case: Case) -> tuple[CaseProblem, ...]:
         canary = self.canary(case)
         if canary is UNSET or (type(canary) is str and canary):
-            return None
-        place = f"input.{self.input_field}" if self.expected_field is None else f"expected.{self.expected_field}"
-        return f"{place} must be a text that is not empty"
+            return ()
+        root: Literal["expected", "input"] = "input" if self.expected_field is None else "expected"
+        return (CaseProblem("must be a text that is not empty", self.keys, root=root),)
 
     def judge_attempt(self, evidence: Evidence) -> Judgment:
         judgment = TrajectoryEvaluator.judge_attempt(self, evidence)

@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, Struct
 
 from oloproof.evaluators.base import EvaluatorBase, Name, excerpt, split_path
 from oloproof.model.case import Case, State
-from oloproof.model.evidence import Evidence
+from oloproof.model.evidence import CaseProblem, Evidence
 from oloproof.model.judgment import Judgment, excluded, missing
 from oloproof.model.values import UNKNOWN, Json, equal, has_unrepresentable, is_incomplete, lookup
 
@@ -70,12 +70,14 @@ class StateMatches(StateEvaluator, frozen=True, kw_only=True, dict=True, tag_fie
     def exclusion(self, case: Case) -> Judgment | None:
         return excluded("no_reference") if self.reference(case) is UNSET else None
 
-    def reference_problem(self, case: Case) -> str | None:
+    def reference_problems(self, case: Case) -> tuple[CaseProblem, ...]:
         reference = self.reference(case)
-        name = ".".join(("expected.state", *self.keys))
+        path = ("state", *self.keys)
         if has_unrepresentable(reference):
-            return f"{name} holds a value that JSON cannot carry, which nothing equals"
-        return f"{name} is empty, which every object holds" if self.mode == "subset" and reference == {} else None
+            return (CaseProblem("holds a value that JSON cannot carry, which nothing equals", path),)
+        if self.mode == "subset" and reference == {}:
+            return (CaseProblem("is empty, and every object holds that", path),)
+        return ()
 
     def judge_state(self, state: State, case: Case) -> Judgment:
         reference = self.reference(case)

@@ -28,15 +28,22 @@ class Evidence:
 
 
 class CaseProblem(Struct, frozen=True):
-    """Something wrong with a case's reference, as the end of a sentence whose subject is the value of ``expected`` that
-    ``path`` leads to (keys and, in lists, positions from 0). ``hint`` says what to write, "" where that is clear."""
+    """Something wrong with a case's reference, as the end of a sentence whose subject is the value of ``expected``, or
+    of another ``root`` of the case, that ``path`` leads to (keys and, in lists, positions from 0). ``hint`` says what
+    to write, "" where that is clear."""
 
     message: str
     path: tuple[str | int, ...]
     hint: str = ""
+    root: Literal["expected", "input"] = "expected"
 
     def __str__(self) -> str:
-        return f"{'.'.join(('expected', *map(str, self.path)))} {self.message}"
+        return f"{'.'.join(map(str, self.place))} {self.message}"
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        """The path from the case on."""
+        return (self.root, *self.path)
 
 
 class Evaluator(Protocol):
@@ -53,6 +60,10 @@ class Evaluator(Protocol):
     @property
     def expected_fields(self) -> tuple[str, ...]:
         """The keys of ``expected`` that it reads."""
+
+    @property
+    def reads_reference(self) -> bool:
+        """Some case could be wrong for it."""
 
     def case_problems(self, case: Case) -> tuple[CaseProblem, ...]:
         """What is wrong with the case's reference, found before anything runs."""

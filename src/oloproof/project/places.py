@@ -36,8 +36,8 @@ def evaluator_place(config: str, number: int, key: str) -> tuple[int, int]:
     return place.line, place.column
 
 
-def expected_places(file: str, wanted: Sequence[tuple[Case, Keys]]) -> list[tuple[int, int]]:
-    """For each case of ``file`` and path into its ``expected``, in the order of the file, the place there."""
+def case_places(file: str, wanted: Sequence[tuple[Case, Keys]]) -> list[tuple[int, int]]:
+    """For each case of ``file`` and path into it, in the order of the file, the place there."""
     suffix = Path(file).suffix.lower()
     try:
         if suffix in (".json", ".yaml", ".yml"):
@@ -65,7 +65,7 @@ def _at(node: Node, path: Keys) -> tuple[int, int]:
 def _place(rows: list[Node], case: Case, path: Keys) -> tuple[int, int]:
     """Two rows of a JSON document may stand on one line."""
     row = next((row for row in rows if isinstance(row, Fields) and row.text("id") in (case.id, None)), None)
-    return (case.line, 0) if row is None else _at(row, ("expected", *path))
+    return (case.line, 0) if row is None else _at(row, path)
 
 
 def _rows(data: bytes, *, is_json: bool) -> dict[int, list[Node]]:

@@ -23,7 +23,7 @@ from oloproof.model.evidence import CaseProblem
 from oloproof.model.project import METADATA_PREFIX, Project
 from oloproof.model.values import lookup
 from oloproof.project import codes
-from oloproof.project.places import evaluator_place, expected_places
+from oloproof.project.places import case_places, evaluator_place
 from oloproof.project.problems import Problems, refuse, shown
 
 RESERVED = ("tools", "any_of", "route", "state")
@@ -47,7 +47,7 @@ class Review:
         self._evaluators = project.evaluators
         self._user_functions = any(isinstance(evaluator, UserEvaluator) for evaluator in self._evaluators)
         # Only an evaluator that reads a reference can find one wrong.
-        self._checks = [evaluator.case_problems for evaluator in self._evaluators if evaluator.expected_fields]
+        self._checks = [evaluator.case_problems for evaluator in self._evaluators if evaluator.reads_reference]
         self._read = {field for evaluator in self._evaluators for field in evaluator.expected_fields}
         self._bad: list[tuple[Case, CaseProblem]] = []
         self._unread: Counter[str] = Counter()
@@ -88,8 +88,8 @@ class Review:
     def _locate_bad_references(self) -> None:
         """Note them with their places, as far as they will be told."""
         told = {(case.line, case.id, problem): case for case, problem in self._bad}
-        wanted = [(case, problem.path) for (_, _, problem), case in islice(told.items(), MOST_PROBLEMS)]
-        places = chain(expected_places(self._problems.file, wanted) if wanted else (), repeat(None))
+        wanted = [(case, problem.place) for (_, _, problem), case in islice(told.items(), MOST_PROBLEMS)]
+        places = chain(case_places(self._problems.file, wanted) if wanted else (), repeat(None))
         for (line, case_id, problem), place in zip(told, places, strict=False):
             message = f"case {shown(case_id)}: {problem}"
             self._problems.on(*(place or (line, 0)), codes.BAD_REFERENCE, message, hint=problem.hint)

@@ -166,7 +166,7 @@ def _column(place: tuple[str, int], source: SourceRef | None, problem: CaseProbl
     file, line = place
     with open(file, "rb") as recorded:
         recorded.seek(source.offset)
-        return place_in_line(recorded.read(source.length), line, ("expected", *problem.path))[1]
+        return place_in_line(recorded.read(source.length), line, problem.place)[1]
 
 
 def _digest(file: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from fakes.evidence import call
+from fakes.evidence import call, problems
 from oloproof.evaluators import ConfigError
 from oloproof.evaluators.canary import CanaryAbsent
 from oloproof.model.case import Attempt, AttemptError, Case
@@ -107,11 +107,10 @@ def test_no_trajectory() -> None:
 def test_references() -> None:
     expected = CanaryAbsent(expected_field="canary.text")
     assert expected.expected_fields == ("canary",)
-    assert expected.case_problem(Case(id="c", expected={"canary": {"text": ""}})) == (
-        "expected.canary.text must be a text that is not empty"
-    )
-    assert PLANTED.case_problem(Case(id="c", input={"secret": 7})) == "input.secret must be a text that is not empty"
-    assert PLANTED.case_problem(Case(id="c", input="no object")) is None
+    empty = "expected.canary.text must be a text that is not empty"
+    assert problems(expected, Case(id="c", expected={"canary": {"text": ""}})) == empty
+    assert problems(PLANTED, Case(id="c", input={"secret": 7})) == "input.secret must be a text that is not empty"
+    assert problems(PLANTED, Case(id="c", input="no object")) is None
     assert PLANTED.judge(Evidence(Case(id="c"), Attempt(case_id="c"))).reason == "no_reference"
 
 

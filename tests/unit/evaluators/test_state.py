@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from fakes.evidence import problems
 from oloproof.evaluators import ConfigError
 from oloproof.evaluators.state import StateMatches, StateUnchanged
 from oloproof.model.case import Attempt, AttemptError, Case, State
@@ -91,14 +92,14 @@ def test_unchanged(paths: tuple[str, ...] | None, before: Any, after: Any, word:
     ("options", "expected", "problem"),
     [
         ({}, {"a": LOST}, "expected.state holds a value that JSON cannot carry, which nothing equals"),
-        ({"mode": "subset"}, {}, "expected.state is empty, which every object holds"),
-        ({"mode": "subset", "path": "a"}, {"a": {}}, "expected.state.a is empty, which every object holds"),
+        ({"mode": "subset"}, {}, "expected.state is empty, and every object holds that"),
+        ({"mode": "subset", "path": "a"}, {"a": {}}, "expected.state.a is empty, and every object holds that"),
         ({}, {}, None),
         ({"path": "b"}, {"a": LOST}, None),
     ],
 )
 def test_references(options: dict[str, Any], expected: Any, problem: str | None) -> None:
-    assert StateMatches(**options).case_problem(Case(id="c", expected={"state": expected})) == problem
+    assert problems(StateMatches(**options), Case(id="c", expected={"state": expected})) == problem
 
 
 def test_paths_have_no_empty_keys() -> None:
