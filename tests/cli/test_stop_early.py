@@ -132,6 +132,19 @@ def test_another_policy_is_not_put_to_a_run_that_stopped(tmp_path: Path) -> None
     assert oloproof(tmp_path, "gate").code == 0
 
 
+def test_what_evidence_settled_stays_settled_in_a_run_that_went_on(tmp_path: Path) -> None:
+    """The other rule is certain with the last case alone, so every case runs; the level stays split all the same."""
+    suite(tmp_path, passes=200, fails=0, rules=[FLOOR, NONE_WRONG], policy={"early_stopping": HYBRID})
+    done = oloproof(tmp_path, "run", "--json")
+    assert (done.code, done.json["run"]["status"], done.json["interval"]["method"]) == (0, "complete", "wilson")
+    floor, none_wrong = done.json["decisions"]
+    assert (floor["settled"], floor["passed"]) == ({"by": "evidence", "after": 33}, 33)
+    assert "settled" not in none_wrong
+    suite(tmp_path, passes=200, fails=0, rules=[FLOOR, NONE_WRONG])
+    refused = oloproof(tmp_path, "gate")
+    assert (refused.code, "OLO652" in refused.err) == (2, True)
+
+
 def test_reports_keep_the_order_of_the_dataset(tmp_path: Path) -> None:
     suite(tmp_path, passes=70, fails=3)
     assert oloproof(tmp_path, "run", "--stop-early").code == 0

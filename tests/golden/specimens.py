@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from oloproof.gates import decide
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.decision import (
     Approval,
@@ -18,6 +19,7 @@ from oloproof.model.decision import (
 )
 from oloproof.model.judgment import Judgment
 from oloproof.model.run import CaseRecord, IntervalChoice, Report, Run, SystemIdentity
+from oloproof.model.stopping import EarlyStopping, Saved, Settled, Stopping
 from oloproof.model.tally import OTHERS, UNPLACED, Distribution, ErrorGroup, Measured, Quantile, Rate, SliceGroup, Tally
 from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
 from oloproof.reports.view import VerdictRow
@@ -183,6 +185,56 @@ def triage() -> Report:
         decisions=(),
         gate=Gate(outcome="NOT_GATED", exit_code=0, why="policy: none"),
         warnings=(),
+    )
+
+
+def stopped() -> Report:
+    """A run that evidence on one rule ended early, with another that fails for certain and a third left open."""
+    settled = (
+        Settled(
+            rule="answer-floor", state="PASS", by="evidence", after=91, boundary="", passed=85, failed=5, missing=1
+        ),
+        Settled(rule="no-deletion", state="FAIL", by="certainty", after=101, boundary="1 failure of 1000", failed=1),
+    )
+    metrics = (
+        Rate("answer_correct", Tally(95, 8, 897)),
+        Rate("agent_constraints_satisfied", Tally(103, 1, 896)),
+        Quantile("steps_p95", "agent_steps", "0.95", "steps", Distribution(((4, 104),), ((0, 896),))),
+    )
+    slices = (SliceGroup("metadata.surface", "chat", 500, (Rate("answer_correct", Tally(50, 2, 448)),)),)
+    policy = Policy(
+        rules=(
+            IntervalThreshold(id="answer-floor", metric="answer_correct", min="0.80"),
+            ObservedCount(id="no-deletion", metric="agent_constraints_satisfied", max_failures=0),
+            IntervalThreshold(id="quick", metric="steps_p95", max="12"),
+        ),
+        early_stopping=EarlyStopping(method="hybrid", rules=("answer-floor",)),
+    )
+    run = replace(
+        support().run,
+        status="stopped_early",
+        cases=1000,
+        interval=IntervalChoice(),
+        slices=("metadata.surface",),
+        stopping=Stopping(
+            seed=11,
+            method="hybrid",
+            rules=("answer-floor",),
+            settled=settled,
+            after=101,
+            not_run={"answer_correct": 896, "agent_constraints_satisfied": 896},
+            saved=Saved(cases=896, cost_usd=44.8, seconds=5376.0),
+        ),
+    )
+    measured = Measured(1000, metrics, slices)
+    decisions = decide(measured, policy, stopping=run.stopping)
+    return Report(
+        run=run,
+        measured=measured,
+        policy=policy,
+        decisions=decisions,
+        gate=Gate(outcome="BLOCK", exit_code=1),
+        warnings=("64 cases at a time are 20 while the run may stop early",),
     )
 
 

@@ -14,7 +14,12 @@ from oloproof.reports.junit import junit
 from oloproof.reports.lists import failure_table, verdict_table
 from oloproof.reports.view import view
 
-REPORTS = {"support": specimens.support, "triage": specimens.triage, "odd": specimens.odd}
+REPORTS = {
+    "support": specimens.support,
+    "triage": specimens.triage,
+    "stopped": specimens.stopped,
+    "odd": specimens.odd,
+}
 CASES = {"looping": specimens.looping_case, "odd": specimens.odd_case}
 
 Golden = Callable[[str, str], None]

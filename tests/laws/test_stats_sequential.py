@@ -164,25 +164,6 @@ def test_without_replacement_stays_within_what_is_certain(suite: int, data: st.D
         assert least <= inner[0] <= inner[1] <= most
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.integers(1, 30), st.data())
-def test_evidence_about_a_suite_is_a_supermartingale(suite: int, data: st.DataObject) -> None:
-    """For every total of the other side, one case more drawn from that suite does not raise the e-value on average."""
-    bar = data.draw(st.integers(1, suite))
-    total = data.draw(st.integers(0, bar - 1))
-    drawn = data.draw(st.integers(0, suite - 1))
-    passed = data.draw(st.integers(max(0, drawn + total - suite), min(drawn, total)))
-
-    def e(passes: int, cases: int) -> float:
-        return exp(without_replacement.log_e(passes, cases - passes, 0, suite=suite, total=bar).above)
-
-    chance = (total - passed) / (suite - drawn)
-    mean = (chance * e(passed + 1, drawn + 1) if chance else 0.0) + (
-        (1 - chance) * e(passed, drawn + 1) if chance < 1 else 0.0
-    )
-    assert mean <= e(passed, drawn) * (1 + ROUNDING)
-
-
 scores = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30).map(
     lambda pairs: [Score(min(pair) / 5, max(pair) / 5) for pair in pairs]
 )

@@ -51,6 +51,15 @@ def test_the_hybrid_over_a_thousand_cases(truth: float, passes: float, fails: fl
     assert round(found.cases) == cases
 
 
+def test_ten_cases_before_an_early_failure_change_no_figure() -> None:
+    rule = sequential.hybrid(1000, Fraction("0.8"))
+    stops = sequential.turns(rule)
+    for truth, passes, fails, cases in ((0.6, 0.0, 1.0, 63), (0.8, 0.023, 0.025, 994), (0.82, 0.332, 0.001, 975)):
+        found = sequential.performance(rule, truth=truth, stops=stops)
+        assert found[:2] == pytest.approx((passes, fails), rel=0, abs=5e-4)
+        assert found.cases == pytest.approx(cases, rel=0, abs=1)
+
+
 @pytest.mark.parametrize(("n", "t"), [(200, "0.8"), (200, "0.95"), (400, "0.9"), (500, "0.99")])
 def test_the_hybrid_with_an_exact_end_keeps_its_promise(n: int, t: str) -> None:
     rule = sequential.hybrid(n, Fraction(t), method="exact")
@@ -72,30 +81,26 @@ def test_without_replacement_by_scipy() -> None:
     masses = hypergeom.pmf(passed, suite, totals, drawn)
     kept = totals[masses > 0.05 / (drawn + 1)]
     assert without_replacement.interval(passed, drawn - passed, 0, suite=suite) == (kept.min(), kept.max())
-    found = without_replacement.log_e(passed, drawn - passed, 0, suite=suite, total=90)
-    above, below = masses[90:].mean() / masses[89], masses[:90].mean() / masses[90]
-    assert found == pytest.approx((log(above), log(below)), rel=0, abs=1e-9)
 
 
-@pytest.mark.parametrize(("total", "error"), [(799, 0.0225), (640, 0.001)])
-def test_a_suite_below_the_bar_is_rarely_called_above_it(total: int, error: float) -> None:
-    """By enumeration over all random orders, looking after every tenth case of 1,000."""
-    suite, bar = 1000, 800
-    alive, called = {0: 1.0}, 0.0
-    for drawn in range(1, 401):
+@pytest.mark.parametrize("total", [30, 36])
+def test_the_totals_of_a_suite_are_covered_at_every_moment(total: int) -> None:
+    """By enumeration of all random orders of forty cases of which so many pass."""
+    suite = 40
+    alive, missed = {0: 1.0}, 0.0
+    for drawn in range(1, suite + 1):
         moved: dict[int, float] = {}
         for passed, mass in alive.items():
             chance = (total - passed) / (suite - drawn + 1)
-            moved[passed + 1] = moved.get(passed + 1, 0.0) + mass * chance
-            moved[passed] = moved.get(passed, 0.0) + mass * (1 - chance)
-        alive = {passed: mass for passed, mass in moved.items() if mass > 1e-9}
-        if drawn % 10 == 0:
-            for passed in sorted(alive, reverse=True):
-                found = without_replacement.log_e(passed, drawn - passed, 0, suite=suite, total=bar)
-                if found.above < log(40):
-                    break
-                called += alive.pop(passed)
-    assert called <= error
+            for now, share in ((passed + 1, chance), (passed, 1 - chance)):
+                if share > 0:
+                    moved[now] = moved.get(now, 0.0) + mass * share
+        alive = moved
+        for passed in list(alive):
+            least, most = without_replacement.interval(passed, drawn - passed, 0, suite=suite)
+            if not least <= total <= most:
+                missed += alive.pop(passed)
+    assert 0 < missed <= 0.05
 
 
 def test_betting_by_its_definition() -> None:

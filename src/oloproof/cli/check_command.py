@@ -28,10 +28,14 @@ def command(config: Path, as_json: bool) -> None:
     about_policy = () if project.policy is None else gates.policy_warnings(project.policy)
     warnings = (*project.warnings, *about_policy, *(() if cases is None else cases.warnings))
     outlooks = () if cases is None else pipeline.outlooks(project, cases)
+    early = () if cases is None else pipeline.early_outlook(project, list(cases))
     count = None if cases is None else len(cases)
     criteria = [evaluator.criterion for evaluator in project.evaluators]
     if as_json:
-        print_json(check_document(project.name, cases=count, criteria=criteria, rules=outlooks, warnings=warnings))
+        document = check_document(
+            project.name, cases=count, criteria=criteria, rules=outlooks, warnings=warnings, early_stopping=early
+        )
+        print_json(document)
         return
     known = "cases not known before they are recorded" if count is None else _counted(count, "case", "cases")
     print(
@@ -41,7 +45,7 @@ def command(config: Path, as_json: bool) -> None:
     )
     for outlook in outlooks:
         print(f"  {inert(outlook.rule)}: {outlook.text}")
-    for line in () if cases is None else pipeline.early_outlook(project, list(cases)):
+    for line in early:
         print(f"  {inert(line, TEXT_LIMIT)}")
     if project.policy is None:
         print("  not gated: there is no policy" if not project.policy_none else "  not gated: policy: none")

@@ -176,9 +176,9 @@ class _Watched(Struct, frozen=True):
         if may_settle or isinstance(self.rule, ObservedCount):
             for bound, bad in zip(self.bounds, counts.bad, strict=True):
                 if bound.broken_from is not None and bad >= bound.broken_from:
-                    return self._settled("FAIL", counts, after, f"{bound.broken_from} {bound.bad} of {self.n}")
+                    return self._settled("FAIL", counts, after, f"{_counted(bound.broken_from, bound.bad)} of {self.n}")
         if may_settle and counts.observed and all(map(_is_kept, self.bounds, counts.good)):
-            needed = " and ".join(f"{bound.kept_from} {bound.good}" for bound in self.bounds)
+            needed = " and ".join(_counted(bound.kept_from or 0, bound.good) for bound in self.bounds)
             return self._settled("PASS", counts, after, f"{needed} of {self.n}")
         return None if self.test is None else self._by_evidence(self.test, counts, after)
 
@@ -264,6 +264,11 @@ def _of_quantile(rule: IntervalThreshold, policy: Policy, n: int, q: Fraction) -
 
 def _is_kept(bound: _Bound, good: int) -> bool:
     return bound.kept_from is not None and good >= bound.kept_from
+
+
+def _counted(count: int, what: str) -> str:
+    singular = {"passes": "pass", "failures": "failure"}
+    return f"{count} {singular.get(what, what) if count == 1 else what}"
 
 
 def _sum(counts: Counts, seen: Counts) -> Counts:

@@ -99,15 +99,17 @@ def check_document(
     criteria: Sequence[str],
     rules: Iterable[tuple[str, int, str]],
     warnings: Sequence[str],
+    early_stopping: Sequence[str] = (),
 ) -> Document:
     """``oloproof.check/v1``. ``rules``: each rule's name, the cases to which it applies and what they could settle;
-    ``cases`` is null where they are not known before they are recorded."""
+    ``cases`` is null where they are not known before they are recorded. ``early_stopping`` is what it can come to."""
     return {
         "format": CHECK_FORMAT,
         "project": project,
         "cases": cases,
         "criteria": list(criteria),
         "rules": [{"rule": rule, "cases": n, "outlook": outlook} for rule, n, outlook in rules],
+        "early_stopping": list(early_stopping),
         "warnings": list(warnings),
     }
 

@@ -42,7 +42,7 @@ def settled_in_words(decision: Decision) -> str:
     if settled.by == "evidence":
         missing = f", {settled.missing} missing" if settled.missing else ""
         return f"{by} after {settled.after} cases: {settled.passed} passed, {settled.failed} failed{missing}"
-    return f"{by}; certain after {settled.after} cases: {inert(settled.boundary)} settle it"
+    return f"{by}; certain after {settled.after} cases, which takes {inert(settled.boundary)}"
 
 
 def _method(stopping: Stopping) -> str:

@@ -12,8 +12,6 @@ from __future__ import annotations
 from math import inf, log
 from typing import TYPE_CHECKING
 
-from oloproof.stats.evidence import Evidence
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -32,31 +30,6 @@ def interval(passed: int, failed: int, missing: int, *, suite: int, level: float
     lowest = (_log_masses(passed, launched, suite=suite) > limit).nonzero()[0][0]
     highest = (_log_masses(passed + missing, launched, suite=suite) > limit).nonzero()[0][-1]
     return int(lowest), int(highest)
-
-
-def log_e(passed: int, failed: int, missing: int, *, suite: int, total: int) -> Evidence:
-    """The evidence that at least ``total`` cases of the suite pass, and that fewer do, for 0 < total ≤ suite.
-
-    Each e-value averages the likelihood ratios to the nearest total of the other side over all totals of its own. These
-    ratios are supermartingales for every total of the other side. What is missing is filled in at its worst. ∞ where
-    the other side is impossible, −∞ where its own is.
-    """
-    launched = passed + failed + missing
-    low = _log_masses(passed, launched, suite=suite)
-    high = _log_masses(passed + missing, launched, suite=suite)
-    return Evidence(
-        above=_log_mean_ratio(low[total:], against=float(low[total - 1])),
-        below=_log_mean_ratio(high[:total], against=float(high[total])),
-    )
-
-
-def _log_mean_ratio(masses: NDArray[np.float64], *, against: float) -> float:
-    import numpy as np
-
-    mixture = float(np.logaddexp.reduce(masses)) - log(masses.size)
-    if mixture == -inf:
-        return -inf
-    return mixture - against
 
 
 def _log_masses(passed: int, launched: int, *, suite: int) -> NDArray[np.float64]:

@@ -55,7 +55,7 @@ def test_what_settled_a_rule_is_told() -> None:
     assert (settled.state, settled.boundary, settled.passed, settled.after) == ("FAIL", "13 passes of 40", 13, 13)
     (settled,) = after(course(SAFE), "pass", "fail").settled
     assert settled is not None
-    assert settled.boundary == "1 failures of 40"
+    assert settled.boundary == "1 failure of 40"
 
 
 def test_a_settled_rule_stays_as_it_was() -> None:
@@ -131,7 +131,7 @@ def right(passed: int, failed: int, missing: int) -> Measured:
 
 
 def test_what_a_stopped_run_did_not_settle_is_undecided_because_of_that() -> None:
-    settled = Settled(rule="safe", state="FAIL", by="certainty", after=20, boundary="1 failures of 40")
+    settled = Settled(rule="safe", state="FAIL", by="certainty", after=20, boundary="1 failure of 40")
     stopping = Stopping(seed=1, after=20, settled=(settled,))
     floor, safe = decide(right(19, 1, 20), Policy(rules=(FLOOR, SAFE)), stopping=stopping)
     assert (floor.state, floor.reason, floor.settled) == ("INSUFFICIENT_EVIDENCE", "stopped_early", None)

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from math import inf
-
 import pytest
 
-from oloproof.stats.evidence import Evidence
-from oloproof.stats.without_replacement import interval, log_e
+from oloproof.stats.without_replacement import interval
 
 
 def test_half_of_a_suite() -> None:
@@ -23,16 +20,6 @@ def test_missing_cases_count_both_ways() -> None:
     least, most = interval(28, 2, 5, suite=40)
     assert least == interval(28, 7, 0, suite=40)[0]
     assert most == interval(33, 2, 0, suite=40)[1]
-
-
-def test_evidence() -> None:
-    found = log_e(46, 4, 0, suite=1000, total=800)
-    assert (found.above, found.below) == pytest.approx((2.157777, -3.551323), abs=1e-6)
-
-
-def test_what_is_certain() -> None:
-    assert log_e(33, 7, 0, suite=40, total=32) == Evidence(inf, -inf)
-    assert log_e(0, 10, 0, suite=40, total=32) == Evidence(-inf, inf)
 
 
 def test_a_level_outside_0_to_1_is_refused() -> None:
