@@ -296,6 +296,15 @@ def test_what_early_stopping_can_do_is_foreseen(tmp_path: Path) -> None:
     assert "only a failure ends a run early, for none-wrong pass with the last case at the earliest" in told
 
 
+def test_how_long_a_rule_takes_is_planned(tmp_path: Path) -> None:
+    suite(tmp_path, passes=200, fails=0, policy={"early_stopping": HYBRID})
+    done = oloproof(tmp_path, "plan", "--truth", "0.95", "--cases", "1000", "--json")
+    (truth,) = done.json["rules"][0]["truths"]
+    assert truth["stopping_early"]["cases"] == pytest.approx(65, abs=0.5)
+    assert "65 cases; PASS > 99.9%, FAIL < 0.1%" in oloproof(tmp_path, "plan", "--truth", "0.95", "--cases", "1000").out
+    assert oloproof(tmp_path, "check", "--json").json["early_stopping"][0].startswith("early stopping: evidence may")
+
+
 def test_quantiles_and_excluded_cases_count_as_in_the_full_run(tmp_path: Path) -> None:
     """Ten cases lack the reference, so that the criterion has forty; steps have all fifty."""
     rows = [*(case(f"c{n}", ["a"]) for n in range(40)), *({"id": f"d{n}", "input": ["a"]} for n in range(10))]

@@ -16,6 +16,7 @@ from oloproof.gates.advice import error_advice
 from oloproof.gates.outlook import outlook
 from oloproof.gates.pairs import kind_of, margins_of
 from oloproof.gates.regions import CountedRule, region_of
+from oloproof.gates.stopping import foreseen_stop
 from oloproof.model.decision import (
     Equivalence,
     IntervalThreshold,
@@ -39,6 +40,7 @@ from oloproof.model.plan import (
     QuantilePlan,
     RatePlan,
     Scenario,
+    StoppedEarly,
 )
 from oloproof.stats import chances, planning, quantile
 from oloproof.stats.boundaries import boundaries
@@ -126,12 +128,17 @@ def _allowed_missing(rule: Rule, n: int) -> int:
 def _rows(
     rule: CountedRule, policy: Policy, scenarios: Sequence[Scenario], region: Region, q: Fraction | None
 ) -> Iterator[CountedRow]:
+    early = foreseen_stop(rule, policy, region, is_rate=q is None)
     for scenario in scenarios:
         truth = scenario.truths.get(rule.id)
         if truth is not None:
-            found = Chances(*chances.of_region(region, truth=truth))
-            needed = _needed(rule, policy, truth, q)
-            yield CountedRow(scenario=scenario.name, truth=truth, chances=found, needed=needed)
+            yield CountedRow(
+                scenario=scenario.name,
+                truth=truth,
+                chances=Chances(*chances.of_region(region, truth=truth)),
+                needed=_needed(rule, policy, truth, q),
+                early=None if early is None else StoppedEarly(*early.performance(truth)),
+            )
 
 
 def _needed(rule: CountedRule, policy: Policy, truth: Fraction, q: Fraction | None) -> tuple[Needed, ...]:

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple, assert_never
 
 from msgspec import Struct
 
+from oloproof.gates.regions import CountedRule
 from oloproof.gates.rules import held_back
 from oloproof.model.decision import (
     Equivalence,
@@ -33,9 +34,14 @@ from oloproof.model.stopping import Settled
 from oloproof.model.tally import Amount, AtLeast
 from oloproof.stats import quantile, sequential
 from oloproof.stats.boundaries import boundaries
+from oloproof.stats.chances import Region
 
 MOST_AT_ONCE = 20
 """Cases at a time while a run may stop: what is in flight when it does was launched in vain."""
+
+
+MOST_FORESEEN = 5_000
+"""Up to so many cases it is computed, case by case, how a rule that is looked at after each would end."""
 
 
 class Suite(Struct, frozen=True):
@@ -109,6 +115,45 @@ def launch_order(ids: Sequence[str], seed: int) -> list[int]:
         return hashlib.sha256(f"{seed}:{ids[position]}".encode("utf-8", "surrogatepass")).digest()
 
     return sorted(range(len(ids)), key=drawn)
+
+
+class ForeseenStop(Struct, frozen=True):
+    """A rule with one bound that is looked at after every case. ``of_failures``: it counts failures, not passes."""
+
+    rule: sequential.Stopping
+    turns: list[sequential.Turn]
+    of_failures: bool
+
+    def performance(self, truth: Fraction) -> sequential.Performance:
+        """How it ends where the share ``truth`` of all cases passes, exactly, with none missing."""
+        return sequential.performance(
+            self.rule, truth=float(1 - truth if self.of_failures else truth), stops=self.turns
+        )
+
+
+def foreseen_stop(rule: CountedRule, policy: Policy, region: Region, *, is_rate: bool) -> ForeseenStop | None:
+    """The rule as a run that may stop early looks at it; None where the policy lets none do so, of a rule with two
+    bounds, and of more than ``MOST_FORESEEN`` cases."""
+    wish, n = policy.early_stopping, region.n
+    if wish is None or n > MOST_FORESEEN:
+        return None
+    if rule.id in wish.rules and isinstance(rule, IntervalThreshold) and is_rate and n >= sequential.HYBRID_MIN_CASES:
+        side, share = _sides(rule)[0]
+        found = sequential.hybrid(n, share, method=policy.interval_method, level=policy.confidence_level)
+        return ForeseenStop(found, sequential.turns(found), side == "failures")
+    nothing = Fraction(0)  # no evidence is asked for against any threshold
+    if region.pass_to == n and region.fail_from > n:
+        found = sequential.Stopping(n, nothing, _within(region.pass_from, n), _within(region.fail_to, n), None)
+        return ForeseenStop(found, sequential.turns(found), of_failures=False)
+    if region.pass_from == 0 and region.fail_to < 0:
+        passes, fails = _within(n - region.pass_to, n), _within(n - region.fail_from, n)
+        found = sequential.Stopping(n, nothing, passes, fails, None)
+        return ForeseenStop(found, sequential.turns(found), of_failures=True)
+    return None
+
+
+def _within(count: int, n: int) -> int | None:
+    return count if 0 <= count <= n else None
 
 
 class _Bound(NamedTuple):

@@ -46,13 +46,24 @@ class Needed(Struct, frozen=True):
     stable: int | None
 
 
+class StoppedEarly(Struct, frozen=True):
+    """A rule of a run that may stop early, looked at alone: how likely it is settled as PASS and as FAIL, and after how
+    many cases on average, all of them where it is not."""
+
+    passes: float
+    fails: float
+    cases: float
+
+
 class CountedRow(Struct, frozen=True, kw_only=True):
-    """A rule under one truth. ``needed`` is empty where more cases are not what decides."""
+    """A rule under one truth. ``needed`` is empty where more cases are not what decides. ``early`` is None where the
+    policy lets no run stop early, or that is not foreseen for the rule."""
 
     scenario: str
     truth: Fraction
     chances: Chances
     needed: tuple[Needed, ...] = ()
+    early: StoppedEarly | None = None
 
 
 class PairRow(Struct, frozen=True, kw_only=True):

@@ -38,6 +38,9 @@ PEEKING = (
 ALIKE = "every case is taken to pass with the same chance; where each always does the same, verdicts flip less"
 _BEYOND = "> 20,000"
 
+_ALIKE = 1e-9
+"""Curtailment changes no verdict, but the rounding of a sum."""
+
 
 class Block(Struct, frozen=True):
     """Lines, and a table below them; None where there is none."""
@@ -114,11 +117,13 @@ def _counted_table(rule: CountedPlan, *, flips: bool) -> Table | None:
         return None
     truth = "in truth pass" if not isinstance(rule, QuantilePlan) else "in truth keep to the bound"
     powers = [needed.chance for needed in next((row.needed for row in rule.rows if row.needed), ())]
-    columns = ["assumed", truth, *_verdicts(flips=flips), *(f"cases for {power:.0%}" for power in powers)]
+    early = ["stopping early"] if any(row.early for row in rule.rows) else []
+    columns = ["assumed", truth, *_verdicts(flips=flips), *(f"cases for {power:.0%}" for power in powers), *early]
     rows = []
     for row in rule.rows:
         needed = [_needed_text(each) for each in row.needed] or [NOTHING] * len(powers)
-        rows.append((inert(row.scenario), _share(row.truth), *_chances(row.chances, flips=flips), *needed))
+        stopped = [_early_text(row)] if early else []
+        rows.append((inert(row.scenario), _share(row.truth), *_chances(row.chances, flips=flips), *needed, *stopped))
     return Table(f"{inert(rule.rule)} at {rule.n:,} cases", tuple(columns), tuple(rows))
 
 
@@ -160,6 +165,16 @@ def _needed_text(needed: Needed) -> str:
     return f"{needed.first:,}, stable from {_BEYOND if needed.stable is None else f'{needed.stable:,}'}"
 
 
+def _early_text(row: CountedRow) -> str:
+    """``165 cases; PASS 98.4%, FAIL < 0.1%``: the verdicts where they are not those of the full run."""
+    early = row.early
+    if early is None:
+        return NOTHING
+    cases = f"{round(early.cases):,} cases"
+    same = abs(early.passes - row.chances.passes) < _ALIKE and abs(early.fails - row.chances.fails) < _ALIKE
+    return cases if same else f"{cases}; PASS {chance_text(early.passes)}, FAIL {chance_text(early.fails)}"
+
+
 def _between(bounds: tuple[float, float]) -> str:
     low, high = map(chance_text, bounds)
     return low if low == high else f"{low} to {high}"
@@ -195,7 +210,11 @@ def _row_documents(rows: Iterable[CountedRow | PairRow]) -> Iterator[dict[str, A
         match row:
             case CountedRow():
                 needed = [{"chance": each.chance, "first": each.first, "stable": each.stable} for each in row.needed]
-                yield {"assumed": row.scenario, "truth": float(row.truth), **chances, "needed": needed}
+                known = {"assumed": row.scenario, "truth": float(row.truth), **chances, "needed": needed}
+                if row.early is not None:
+                    early = row.early
+                    known["stopping_early"] = {"pass": early.passes, "fail": early.fails, "cases": early.cases}
+                yield known
             case PairRow():
                 pairs = [{"chance": chance, "pairs": count} for chance, count in row.needed]
                 truth = {"discordant": row.discordant, "difference": row.difference}

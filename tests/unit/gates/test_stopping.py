@@ -3,6 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from oloproof.gates import Course, Suite, decide, launch_order
+from oloproof.gates.plan import plan
 from oloproof.gates.stopping import Standing
 from oloproof.model.decision import (
     Basis,
@@ -15,6 +16,7 @@ from oloproof.model.decision import (
     Superiority,
 )
 from oloproof.model.judgment import Word
+from oloproof.model.plan import CountedPlan, Scenario
 from oloproof.model.stopping import EarlyStopping, Settled, Stopping
 from oloproof.model.tally import AtLeast, Measured, Rate, Tally
 
@@ -181,3 +183,36 @@ def test_policies_that_ask_the_same() -> None:
         Policy(rules=(FLOOR,), early_stopping=EarlyStopping()),
     ):
         assert not policy.decides_like(other)
+
+
+# --- what is foreseen of it -----------------------------------------------------------------------------------------
+
+
+def foreseen(
+    rule: Rule, wish: EarlyStopping | None, *truths: str, n: int = 1000
+) -> list[tuple[float, float, int] | None]:
+    found = [Scenario(name=truth, truths={rule.id: Fraction(truth)}) for truth in truths]
+    (planned,) = plan(Policy(rules=(rule,), early_stopping=wish), found, sizes={rule.metric: n}, quantiles={})
+    assert isinstance(planned, CountedPlan)
+    return [
+        row.early and (round(row.early.passes, 3), round(row.early.fails, 3), round(row.early.cases))
+        for row in planned.rows
+    ]
+
+
+def test_how_many_cases_a_rule_takes_is_foreseen() -> None:
+    """The figures of the published comparison; an early failure waits for ten cases."""
+    evidence = EarlyStopping(method="hybrid", rules=("floor", "ceiling"))
+    truths = "0.6", "0.82", "0.9", "0.95"
+    assert foreseen(FLOOR, EarlyStopping(), *truths)[2:] == [(1.0, 0.0, 917), (1.0, 0.0, 868)]
+    assert foreseen(FLOOR, evidence, *truths) == [(0.0, 1.0, 63), (0.332, 0.001, 975), (1.0, 0.0, 165), (1.0, 0.0, 65)]
+    mirrored = foreseen(CEILING, evidence, "0.4", "0.18", "0.1", "0.05")
+    assert mirrored == foreseen(FLOOR, evidence, *truths)
+    assert foreseen(SAFE, EarlyStopping(), "1", "0.5") == [(1.0, 0.0, 1000), (0.0, 1.0, 2)]
+
+
+def test_what_is_not_foreseen() -> None:
+    band = IntervalThreshold(id="band", metric="right", min="0.2", max="0.8")
+    assert foreseen(FLOOR, None, "0.9") == [None]
+    assert foreseen(band, EarlyStopping(), "0.5") == [None]
+    assert foreseen(FLOOR, EarlyStopping(), "0.9", n=5001) == [None]
