@@ -148,6 +148,50 @@ SOUND: dict[str, list[Any]] = {
             ],
         }
     ],
+    "atif": [
+        {
+            "schema_version": "ATIF-v1.7",
+            "agent": {"name": "a"},
+            "steps": [
+                {
+                    "source": "agent",
+                    "message": [{"type": "text", "text": "t"}],
+                    "tool_calls": [{"tool_call_id": "1", "function_name": "f", "arguments": {}}],
+                    "metrics": {"prompt_tokens": 1, "cost_usd": 0.5},
+                    "observation": {"results": [{"content": "c", "subagent_trajectory_ref": [{"trajectory_id": "t"}]}]},
+                }
+            ],
+            "subagent_trajectories": [{"trajectory_id": "t", "agent": {"name": "b"}, "steps": []}],
+        }
+    ],
+    "tau2": [
+        {
+            "tasks": [{"id": "7", "evaluation_criteria": {"actions": [{"name": "f", "arguments": {"a": 1}}]}}],
+            "simulations": [
+                {
+                    "task_id": "7",
+                    "trial": 0,
+                    "termination_reason": "user_stop",
+                    "reward_info": {"reward": 1},
+                    "messages": [
+                        {"role": "assistant", "tool_calls": [{"id": "1", "name": "f", "arguments": {}}], "usage": {}},
+                        {"role": "tool", "tool_messages": [{"id": "1", "content": "c", "error": True}]},
+                        {"role": "user", "tool_calls": [{"id": "2"}]},
+                    ],
+                }
+            ],
+        }
+    ],
+    "agentdojo": [
+        {
+            "suite_name": "s",
+            "messages": [
+                {"role": "assistant", "content": "c", "tool_calls": [{"function": "f", "args": {}, "id": ""}]},
+                {"role": "tool", "content": "c", "tool_call": {"function": "f", "args": {}}, "error": "e"},
+            ],
+            "metadata": {"success": True},
+        }
+    ],
 }
 JUNK: list[Any] = [None, True, 0, -1, 1.5, "", "x", [], {}, [None], ["x"], {"a": 1}, [[]], [{}]]
 

@@ -157,6 +157,12 @@ class Builder:
         return self._waiting.unanswered()
 
     @property
+    def open_call(self) -> Call | None:
+        """The last call, while it has no result."""
+        last = self._waiting.calls[-1] if self._waiting.calls else None
+        return None if last is None or last.answered else last
+
+    @property
     def ends_on_open_call(self) -> bool:
         """A call of the agent's last turn has no result, and nothing but results follows it: the run was cut off."""
         steps = self.steps

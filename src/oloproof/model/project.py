@@ -29,7 +29,19 @@ METADATA_PREFIX = "metadata."
 QuantitySource = Literal["agent_steps", "agent_tool_calls", "latency_ms", "tokens", "cost_usd"]
 
 
-TraceFormat = Literal["adk", "auto", "claude-code", "inspect", "jsonl", "mini-swe-agent", "openai", "swe-agent"]
+TraceFormat = Literal[
+    "adk",
+    "agentdojo",
+    "atif",
+    "auto",
+    "claude-code",
+    "inspect",
+    "jsonl",
+    "mini-swe-agent",
+    "openai",
+    "swe-agent",
+    "tau2",
+]
 """What foreign traces may be read as; ``auto``: each file as what it looks like."""
 
 

@@ -130,6 +130,7 @@ class _Teller:
         self._subagents = dict(session.subagents)
         self._calls: dict[str, list[tuple[Call, Json]]] = {}
         self._started: list[tuple[Call, str, list[Event]]] = []
+        self._starters: list[tuple[Call, str]] = []
         self._message = ""
         self._tokens: int | None = None
         self._counted: set[str] = set()
@@ -199,9 +200,10 @@ class _Teller:
         if parent:
             return parent[-1][0], _subagent(parent[-1][1])
         if event.get("isSidechain"):
-            waiting = [call for call in self._builder.unanswered if call.name in STARTERS]
-            if waiting:
-                return waiting[-1], _subagent(self._calls[waiting[-1].call_id][-1][1])
+            while self._starters and self._starters[-1][0].answered:
+                self._starters.pop()
+            if self._starters:
+                return self._starters[-1]
         return None, agent
 
     def _answer(self, event: Event, inside: Call | None, agent: str | None) -> None:
@@ -247,6 +249,7 @@ class _Teller:
         )
         known.append((call, raw))
         if call.name in STARTERS:
+            self._starters.append((call, _subagent(raw)))
             name = self._by_call.get(call_id) or self._asked(object_of(raw).get("prompt"))
             if name in self._subagents:
                 self._started.append((call, _subagent(raw), self._subagents.pop(name)))

@@ -79,7 +79,7 @@ def _run(value: Json, file: str, line: int) -> Run | str:
             _answer(message, builder)
         elif role == "system":
             builder.losses["system_messages"] += 1
-        elif role == "tool" or (builder.unanswered and role != "exit"):
+        elif role == "tool" or (builder.open_call is not None and role != "exit"):
             _result(message, builder)
         elif role != "exit":
             said = {"role": role, "content": _content(message)}

@@ -75,8 +75,8 @@ def _run(value: Json, file: str) -> Run | str:
     if not trajectory or any(message.get("tool_calls") for message in spoken):
         _history(spoken, builder)
         last = trajectory[-1].get("observation") if trajectory else None
-        if builder.unanswered and last is not None:  # the history may end on the last call
-            builder.result(last, call=builder.unanswered[-1])
+        if builder.open_call is not None and last is not None:  # the history may end on the last call
+            builder.result(last, call=builder.open_call)
     else:
         _trajectory(trajectory, opening, builder)
     return _ended(builder, whole, opening, file)
@@ -133,8 +133,8 @@ def _history(messages: Sequence[dict[str, Any]], builder: Builder) -> None:
                 _answer(message, builder, agent)
             case "tool":
                 _results(message, builder)
-            case _ if builder.unanswered and "tool_calls" not in message:
-                builder.result(joined_text(message.get("content")), call=builder.unanswered[-1])
+            case _ if builder.open_call is not None and "tool_calls" not in message:
+                builder.result(joined_text(message.get("content")), call=builder.open_call)
             case _:
                 builder.hear(_said(message))
 
