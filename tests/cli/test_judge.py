@@ -125,12 +125,11 @@ def test_the_number_that_must_be_there(tmp_path: Path, number: int, code: int, l
     assert oloproof(directory, "gate").code == code
 
 
-def test_trials_never_gate(tmp_path: Path) -> None:
+def test_recorded_trials_are_gated_by_the_case(tmp_path: Path) -> None:
     trials = [recording(name, trial=trial) for name in ("c1", "c2", "c3") for trial in (1, 2)]
-    done = oloproof(recorded(tmp_path, *trials), "judge")
-    assert done.code == 3
-    why = "up to 2 trials of one case were judged, and trials of one case are not independent"
-    assert f"NOT GATED (exit 3): {why}" in done.lines
+    assert oloproof(recorded(tmp_path, *trials), "judge").code == 0
+    write_lines(tmp_path / "traces.jsonl", [*trials[:-1], recording("c3", trial=2, answer="no")])
+    assert oloproof(tmp_path, "judge", "--json").code == 1
 
 
 def test_run_over_a_part_of_the_recordings_is_partial(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oloproof.stats import proportion
-from oloproof.stats.trials import Metric, Trials, bounds, counted, estimate, interval
+from oloproof.stats.trials import Metric, Trials, bounds, counted, estimate, estimate_of_clusters, interval, of_clusters
 
 metrics = st.sampled_from(["pass_at_k", "pass_hat_k"])
 few = st.integers(0, 4)
@@ -130,3 +130,67 @@ def test_counts_are_by_what_every_fill_agrees_on(suite: list[Trials]) -> None:
     assert passed + failed + missing == len(suite)
     assert failed == sum(case.failed > 0 for case in suite)
     assert missing == sum(case.failed == 0 and (case.missing > 0 or case.passed == 0) for case in suite)
+
+
+methods = st.sampled_from(["wilson", "exact"])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(cases, min_size=1, max_size=12), st.data(), metrics, methods)
+def test_with_a_trial_missing_a_pass_more_moves_no_end_down(suite, data, metric: Metric, method) -> None:
+    """With none missing it can, by a fraction of a point: a better trial may make the cases differ more."""
+    suite = [*suite, Trials(1, 1, 1)]
+    index = data.draw(st.integers(0, len(suite) - 1))
+    case = suite[index]
+    if case.failed:
+        better = [*suite[:index], Trials(case.passed + 1, case.failed - 1, case.missing), *suite[index + 1 :]]
+        worse_ends, better_ends = (
+            interval(suite, metric=metric, method=method),
+            interval(better, metric=metric, method=method),
+        )
+        assert worse_ends.lower <= better_ends.lower + ROUNDING
+        assert worse_ends.upper <= better_ends.upper + ROUNDING
+
+
+@settings(deadline=None, max_examples=60)
+@given(whole, st.data(), metrics, methods, st.integers(1, 3))
+def test_whatever_the_missing_trials_were_their_interval_lies_within(
+    suite, data, metric: Metric, method, k: int
+) -> None:
+    hidden = [data.draw(st.integers(0, sum(case))) for case in suite]
+    seen = [
+        Trials(max(0, case.passed - gone), case.failed - max(0, gone - case.passed), gone)
+        for case, gone in zip(suite, hidden, strict=True)
+    ]
+    if any(hidden):
+        inner = interval(suite, metric=metric, k=k, method=method)
+        outer = interval(seen, metric=metric, k=k, method=method)
+        assert outer.lower - ROUNDING <= inner.lower
+        assert inner.upper <= outer.upper + ROUNDING
+
+
+@settings(deadline=None, max_examples=60)
+@given(whole, st.integers(1, 3), metrics)
+def test_the_method_does_not_change_what_trials_are_worth(suite, k: int, metric: Metric) -> None:
+    wilson, exact = (interval(suite, metric=metric, k=k, method=method) for method in ("wilson", "exact"))
+    assert exact.effective == wilson.effective
+    assert 0 <= exact.lower <= exact.upper <= 1
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.booleans(), min_size=1, max_size=60), st.integers(0, 5))
+def test_one_trial_a_case_is_an_exact_proportion_too(outcomes: list[bool], missing: int) -> None:
+    suite = [Trials(int(ok), int(not ok)) for ok in outcomes] + [Trials(0, 0, 1)] * missing
+    wanted = proportion.interval(sum(outcomes), len(outcomes) - sum(outcomes), missing, method="exact")
+    found = interval(suite, metric="pass_hat_k", method="exact")
+    assert (found.lower, found.upper) == pytest.approx(wanted, rel=0, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(cases, max_size=15), metrics, st.integers(1, 3))
+def test_counted_clusters_are_the_cases(suite: list[Trials], metric: Metric, k: int) -> None:
+    counted_suite = [((case,), suite.count(case)) for case in dict.fromkeys(suite)]
+    assert of_clusters(counted_suite, metric=metric, k=k) == pytest.approx(
+        interval(suite, metric=metric, k=k), rel=1e-12
+    )
+    assert estimate_of_clusters(counted_suite, metric=metric, k=k) == estimate(suite, metric=metric, k=k)

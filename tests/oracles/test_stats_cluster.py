@@ -39,6 +39,16 @@ def test_unequal_clusters_by_the_jackknife() -> None:
     assert found.effective == pytest.approx(np.clip(effective, equal, total), rel=1e-12)
 
 
+@pytest.mark.parametrize("passes", [[5] * 28 + [0] * 8 + [3] * 4, [4, 5, 3, 4, 5, 5, 2, 4], [0] * 6, [5] * 6])
+def test_exact_ends_are_clopper_and_pearsons_at_the_effective_number(passes: list[int]) -> None:
+    """Korn & Graubard 1998; statsmodels takes numbers that are not whole as well."""
+    clusters = [Cluster(passed, passed, 5) for passed in passes]
+    effective, lower, upper = cluster.interval(clusters, method="exact")
+    wanted = proportion_confint(sum(passes) / (5 * len(passes)) * effective, effective, method="beta")
+    assert effective == cluster.interval(clusters).effective
+    assert (lower, upper) == pytest.approx(wanted, rel=1e-9)
+
+
 def of_two_kinds(share: float, here: float, there: float, tried: int) -> tuple[float, list[float]]:
     """The mean rate and the chance that a case passes 0, 1, … of its trials, for two kinds of cases."""
     masses = [

@@ -28,6 +28,7 @@ class ProgressWatch(Watch):
         self._run_id_file = run_id_file
         self._done = 0
         self._total = 0
+        self._noun = "cases"
         self._told_at = time.monotonic()
         self._bar: Progress | None = None
 
@@ -35,7 +36,8 @@ class ProgressWatch(Watch):
         print(f"run {run.id}", file=sys.stderr)
         if self._run_id_file is not None:
             write_file(self._run_id_file, [run.id + "\n"])
-        self._total = run.cases
+        self._total = run.cases * run.trials
+        self._noun = "cases" if run.trials == 1 else "trials"
         _stop_on_interrupt(stop)
         if sys.stderr.isatty():
             from rich.console import Console
@@ -45,7 +47,7 @@ class ProgressWatch(Watch):
                 BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True
             )
             self._bar.start()
-            self._bar.add_task("", total=run.cases or None)
+            self._bar.add_task("", total=self._total or None)
 
     def judged(self, count: int) -> None:
         self._done += count
@@ -53,7 +55,7 @@ class ProgressWatch(Watch):
             self._bar.advance(self._bar.task_ids[0], count)
         elif time.monotonic() - self._told_at >= LINE_EVERY_S:
             self._told_at = time.monotonic()
-            print(f"{self._done} of {self._total or '?'} cases", file=sys.stderr)
+            print(f"{self._done} of {self._total or '?'} {self._noun}", file=sys.stderr)
 
     def close(self) -> None:
         if self._bar is not None:

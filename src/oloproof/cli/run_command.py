@@ -26,7 +26,7 @@ from oloproof.cli.progress import watched
 from oloproof.cli.rehearsal import rehearse
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError, did_you_mean
 from oloproof.model.case import Case
-from oloproof.model.project import METADATA_PREFIX, CallableSystem
+from oloproof.model.project import METADATA_PREFIX, MOST_TRIALS, CallableSystem
 from oloproof.model.selection import MetadataValue, Selection
 from oloproof.project import load, read_cases
 
@@ -40,6 +40,11 @@ from oloproof.project import load, read_cases
 @click.option("--limit", type=COUNT, help="Run only the first cases. Never gates.")
 @click.option(
     "--concurrency", type=click.IntRange(min=1, max=1024), help="Cases at a time, instead of what the project says."
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(min=1, max=MOST_TRIALS),
+    help="How often each case is tried, instead of what the project says.",
 )
 @click.option("--baseline", metavar="RUN_OR_FILE", help="Compare with it, for the rules that compare.")
 @click.option(
@@ -56,6 +61,7 @@ def command(
     slice_text: str | None,
     limit: int | None,
     concurrency: int | None,
+    trials: int | None,
     baseline: str | None,
     stop_early: bool | None,
     seed: int | None,
@@ -73,7 +79,7 @@ def command(
     Example:
       oloproof run --markdown report.md
     """
-    project = load(config)
+    project = load(config, trials=trials)
     selection = Selection(case_ids=case_ids, slice=_parsed_slice(slice_text), limit=limit)
     request = pipeline.Request(
         selection=selection,

@@ -35,6 +35,7 @@ from oloproof.model.decision import (
     NonInferiority,
     ObservedCount,
     PairRule,
+    PassKFinding,
     Policy,
     QuantileFinding,
     RateFinding,
@@ -44,8 +45,8 @@ from oloproof.model.decision import (
     Superiority,
 )
 from oloproof.model.stopping import Settled, Stopping
-from oloproof.model.tally import Measured, Metric, PairTable, Quantile, Rate, Tally
-from oloproof.stats import evidence, proportion, quantile, sequential
+from oloproof.model.tally import Clusters, Measured, Metric, PairTable, PassK, Quantile, Rate, Tally
+from oloproof.stats import evidence, proportion, quantile, sequential, trials
 from oloproof.stats.boundaries import Boundaries, boundaries
 from oloproof.stats.counts import at_most_failures
 
@@ -146,10 +147,14 @@ def _found(
             return _on_pairs(rule, tables.get(rule.metric), policy)
         case ObservedCount(), Rate():
             return _on_count(rule, metric.tally)
-        case IntervalThreshold(), Rate() if stopping is not None and rule.id in stopping.rules:
+        case IntervalThreshold(), Rate(clusters=None) if stopping is not None and rule.id in stopping.rules:
             return _on_evidence(rule, metric.tally, policy, stopping.of(rule.id))
-        case IntervalThreshold(), Rate():
+        case IntervalThreshold(), Rate(clusters=None):
             return _on_rate(rule, metric.tally, policy, level=policy.confidence_level)
+        case IntervalThreshold(), Rate(clusters=Clusters() as clusters):
+            return _on_trials(rule, metric.tally, clusters, policy)
+        case IntervalThreshold(), PassK():
+            return _on_pass_k(rule, metric, policy)
         case IntervalThreshold(), Quantile():
             return _on_quantile(rule, metric, policy)
         case _:
@@ -230,13 +235,6 @@ def _on_quantile(rule: IntervalThreshold, metric: Quantile, policy: Policy) -> t
         cases.observed_values, cases.floor_values, q=metric.q, level=policy.confidence_level
     )
     minimum, maximum = _number(rule.min), _number(rule.max)
-    answers: list[Answer] = []
-    if minimum is not None:
-        good, bad = lower is not None and lower >= minimum, upper is not None and upper < minimum
-        answers.append(_at_minimum("PASS" if good else "FAIL" if bad else "INSUFFICIENT_EVIDENCE"))
-    if maximum is not None:
-        good, bad = upper is not None and upper <= maximum, lower is not None and lower > maximum
-        answers.append(_at_maximum("PASS" if good else "FAIL" if bad else "INSUFFICIENT_EVIDENCE"))
     finding = QuantileFinding(
         observed=cases.observed_count,
         missing=cases.missing_count,
@@ -245,7 +243,55 @@ def _on_quantile(rule: IntervalThreshold, metric: Quantile, policy: Policy) -> t
         lower=lower,
         upper=upper,
     )
-    return finding, held_back(rule, n=finding.n, missing=finding.missing) or _together(answers)
+    settled = _by_interval(lower, upper, minimum=minimum, maximum=maximum)
+    return finding, held_back(rule, n=finding.n, missing=finding.missing) or settled
+
+
+def _on_trials(rule: IntervalThreshold, tally: Tally, clusters: Clusters, policy: Policy) -> tuple[Finding, Answer]:
+    """Trials of a case, and cases of a cluster, are not independent, so no whole count decides: the interval does."""
+    method, level = policy.interval_method, policy.confidence_level
+    found = trials.of_clusters(clusters.counted, metric="pass_hat_k", method=method, level=level)
+    finding = RateFinding(
+        tally=tally,
+        minimum=_number(rule.min),
+        maximum=_number(rule.max),
+        lower=found.lower,
+        upper=found.upper,
+        trials=clusters.trials,
+        effective=found.effective,
+    )
+    return finding, held_back(rule, n=finding.n, missing=finding.missing) or _by_interval(
+        found.lower, found.upper, minimum=finding.minimum, maximum=finding.maximum
+    )
+
+
+def _on_pass_k(rule: IntervalThreshold, metric: PassK, policy: Policy) -> tuple[Finding, Answer]:
+    method, level = policy.interval_method, policy.confidence_level
+    found = trials.of_clusters(metric.clusters.counted, metric=metric.type, k=metric.k, method=method, level=level)
+    finding = PassKFinding(
+        observed=metric.observed,
+        missing=metric.missing,
+        minimum=_number(rule.min),
+        maximum=_number(rule.max),
+        lower=found.lower,
+        upper=found.upper,
+        effective=found.effective,
+    )
+    return finding, held_back(rule, n=finding.n, missing=finding.missing) or _by_interval(
+        found.lower, found.upper, minimum=finding.minimum, maximum=finding.maximum
+    )
+
+
+def _by_interval(lower: float | None, upper: float | None, *, minimum: float | None, maximum: float | None) -> Answer:
+    """What an interval says of the bounds of a rule."""
+    answers: list[Answer] = []
+    if minimum is not None:
+        good, bad = lower is not None and lower >= minimum, upper is not None and upper < minimum
+        answers.append(_at_minimum("PASS" if good else "FAIL" if bad else "INSUFFICIENT_EVIDENCE"))
+    if maximum is not None:
+        good, bad = upper is not None and upper <= maximum, lower is not None and lower > maximum
+        answers.append(_at_maximum("PASS" if good else "FAIL" if bad else "INSUFFICIENT_EVIDENCE"))
+    return _together(answers)
 
 
 def held_back(rule: Rule, *, n: int, missing: int) -> Answer | None:
@@ -299,12 +345,20 @@ def _problems(rule: Rule, metrics: Mapping[str, Metric]) -> Iterator[Problem]:
         case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures(), Quantile():
             message = f"rule '{rule.id}' compares pass rates, and '{rule.metric}' is a quantile"
             yield Problem("OLO621", message, "name a criterion")
+        case ((Superiority() | NonInferiority() | Equivalence() | MaxNewFailures() | ObservedCount()), PassK()):
+            message = f"rule '{rule.id}' is about cases that pass or fail, and '{rule.metric}' is a chance"
+            yield Problem("OLO621", message, "give the rule a min or a max, or name a criterion")
+        case Superiority() | NonInferiority() | Equivalence(), Rate(clusters=Clusters() as clusters) if (
+            clusters.related
+        ):
+            message = f"rule '{rule.id}' compares cases as independent ones, and cases of a cluster are not"
+            yield Problem("OLO635", message, "kind: max_new_failures needs no independence")
         case ObservedCount(), Quantile():
             message = f"rule '{rule.id}' counts failures, and '{rule.metric}' is a quantile, which has none"
             yield Problem("OLO621", message, "give the rule a min or a max instead of max_failures")
         case IntervalThreshold(min=None, max=None), _:
             yield Problem("OLO621", f"rule '{rule.id}' has neither min nor max", "give it one of them")
-        case IntervalThreshold(), Rate():
+        case IntervalThreshold(), Rate() | PassK():
             for bound in (rule.min, rule.max):
                 if bound is not None and not 0 <= Fraction(bound) <= 1:
                     message = f"rule '{rule.id}' bounds the rate '{rule.metric}' by {bound}"

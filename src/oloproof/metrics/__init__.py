@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from oloproof.metrics.alignment import Move, align, parting
+from oloproof.metrics.alignment import align, parting
 from oloproof.metrics.compare import compare
 from oloproof.metrics.measurement import MAX_VALUES, Measurement
 from oloproof.metrics.quantities import UNITS, observe
+from oloproof.metrics.repeated import Repeated
 from oloproof.metrics.slices import parse_slice, placer
 
 __all__ = [
     "MAX_VALUES",
     "UNITS",
     "Measurement",
-    "Move",
+    "Repeated",
     "align",
     "compare",
     "observe",

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import Literal
 
-from msgspec import Struct
-
+from oloproof.model.tally import Move
 from oloproof.model.trajectory import Step
 from oloproof.model.values import CONFLICT, UNKNOWN, unify
 
 MOST_CALLS = 2000
 """Beyond so many calls only the beginning is aligned; it holds the place where two trajectories part."""
-
-
-class Move(Struct, frozen=True):
-    """One row of an alignment. ``now`` and ``was`` are step indexes, None where that side has no such call."""
-
-    kind: Literal["same", "inserted", "deleted", "changed_arguments"]
-    tool: str
-    now: int | None
-    was: int | None
 
 
 def align(now: Sequence[Step], was: Sequence[Step]) -> tuple[Move, ...]:

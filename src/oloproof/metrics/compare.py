@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import assert_never
 
+from oloproof.metrics.quantities import distribution
 from oloproof.model.comparison import (
     Comparison,
     CriterionPairs,
@@ -22,7 +23,7 @@ from oloproof.model.comparison import (
     Sides,
     SlicePairs,
 )
-from oloproof.model.tally import UNPLACED, Amount, AtLeast, Distribution, PairTable, Tally
+from oloproof.model.tally import UNPLACED, Amount, AtLeast, PairTable, Tally
 
 Codes = tuple[str, str]
 """The letters of one pair, the candidate's and the baseline's, one a criterion."""
@@ -253,8 +254,8 @@ def _quantiles(candidate: Sides, baseline: Sides, pairs: Pairs) -> tuple[Quantil
         found.append(
             QuantilePairs(
                 metric,
-                _distribution(new for new, _ in amounts),
-                _distribution(old for _, old in amounts),
+                distribution(new for new, _ in amounts),
+                distribution(old for _, old in amounts),
                 **moves,
             )
         )
@@ -272,14 +273,3 @@ def _move(new: Amount, old: Amount) -> str:
             return "stayed" if new == old else "grew" if new > old else "shrank"
         case _:
             return "unsettled"
-
-
-def _distribution(amounts: Iterable[Amount]) -> Distribution:
-    observed: Counter[float] = Counter()
-    floors: Counter[float] = Counter()
-    for amount in amounts:
-        if isinstance(amount, AtLeast):
-            floors[amount.floor] += 1
-        else:
-            observed[amount] += 1
-    return Distribution(tuple(sorted(observed.items())), tuple(sorted(floors.items())))

@@ -8,9 +8,9 @@ is distinct, not with the cases, and the counts of shards add.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from oloproof.metrics.quantities import UNITS, observe
 from oloproof.metrics.slices import Placer, labels, placer
@@ -35,6 +35,17 @@ from oloproof.model.tally import (
 
 MAX_VALUES = 50
 """Values of one slice that are measured, by support; the cases of the others are only counted."""
+
+
+class Cell(Protocol):
+    """The cases of one slice value."""
+
+    @property
+    def support(self) -> int:
+        """How many they are."""
+
+
+C = TypeVar("C", bound=Cell)
 
 
 class _Cell:
@@ -141,25 +152,8 @@ class Measurement:
             overall.take(cell)
         groups: list[SliceGroup] = []
         for spec, (_, cells) in zip(self.slices, self._tables, strict=False):
-            groups += self._groups(spec, dict(cells))
+            groups += slice_groups(spec, cells, self._metrics)
         return Measured(overall.support, self._metrics(overall), tuple(groups), self.min_slice_support)
-
-    def _groups(self, spec: SliceSpec, cells: dict[str, _Cell]) -> list[SliceGroup]:
-        """The rows of a slice: its values in order, then ``(others)`` and ``(unplaced)`` where they hold a case."""
-        unplaced = cells.pop(UNPLACED, None)
-        ranked = sorted(cells, key=lambda value: (-cells[value].support, value))
-        shown, others = ranked[:MAX_VALUES], ranked[MAX_VALUES:]
-        if spec.bounds:
-            shown.sort(key=labels(spec.bounds).index)
-        groups = [self._group(spec, value, cells[value]) for value in shown]
-        if others:
-            groups.append(SliceGroup(spec.name, OTHERS, sum(cells[value].support for value in others), ()))
-        if unplaced is not None:
-            groups.append(self._group(spec, UNPLACED, unplaced))
-        return groups
-
-    def _group(self, spec: SliceSpec, value: str, cell: _Cell) -> SliceGroup:
-        return SliceGroup(spec.name, value, cell.support, self._metrics(cell))
 
     def _metrics(self, cell: _Cell) -> tuple[Metric, ...]:
         """Every configured metric over some cases: criteria first, then quantiles, as configured."""
@@ -170,3 +164,22 @@ class Measurement:
             for spec in self.quantiles
         )
         return (*rates, *quantiles)
+
+
+def slice_groups(
+    spec: SliceSpec, cells: Mapping[str, C], metrics: Callable[[C], tuple[Metric, ...]]
+) -> Iterator[SliceGroup]:
+    """The rows of a slice: its values in order, then ``(others)`` and ``(unplaced)`` where they hold a case."""
+    ranked = sorted(cells.keys() - {UNPLACED}, key=lambda value: (-cells[value].support, value))
+    shown, others = ranked[:MAX_VALUES], ranked[MAX_VALUES:]
+    if spec.bounds:
+        shown.sort(key=labels(spec.bounds).index)
+    if others:
+        shown.append(OTHERS)
+    if UNPLACED in cells:
+        shown.append(UNPLACED)
+    for value in shown:
+        if value == OTHERS:
+            yield SliceGroup(spec.name, OTHERS, sum(cells[other].support for other in others), ())
+        else:
+            yield SliceGroup(spec.name, value, cells[value].support, metrics(cells[value]))

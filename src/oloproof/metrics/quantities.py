@@ -6,13 +6,14 @@ Counts are of the recorded steps. Latency, tokens and cost are sums over the ste
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, assert_never
 
 from oloproof.model.project import QuantitySource
 from oloproof.model.quantity import LARGEST, StepQuantity, carried, total
 from oloproof.model.reading import Reading
-from oloproof.model.tally import Amount, AtLeast
+from oloproof.model.tally import Amount, AtLeast, Distribution
 from oloproof.model.trajectory import Step
 
 UNITS: Mapping[QuantitySource, str] = {
@@ -55,3 +56,15 @@ def _sum(source: StepQuantity, steps: Sequence[Step]) -> tuple[float, bool]:
     recorded, complete = carried(source, steps)
     summed = total(recorded)
     return (LARGEST, False) if summed is None else (summed, bool(complete))
+
+
+def distribution(amounts: Iterable[Amount]) -> Distribution:
+    """How often each value occurs, and each floor."""
+    observed: Counter[float] = Counter()
+    floors: Counter[float] = Counter()
+    for amount in amounts:
+        if isinstance(amount, AtLeast):
+            floors[amount.floor] += 1
+        else:
+            observed[amount] += 1
+    return Distribution(tuple(sorted(observed.items())), tuple(sorted(floors.items())))

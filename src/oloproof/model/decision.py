@@ -169,8 +169,10 @@ class RateFinding(_TallyFinding, frozen=True, kw_only=True):
     """What a rule about a rate looked at: ``lower`` and ``upper`` are the bounds that decided.
 
     ``minimum`` and ``maximum`` are None where the rule has none. ``false_pass`` and ``false_fail`` are the rule's
-    achieved error rates at its threshold (of two, where they are larger), None where the criterion applies to no case
-    and where evidence decided. ``basis`` None: the policy's method and level decided.
+    achieved error rates at its threshold (of two, where they are larger), None where they are not known: the criterion
+    applies to no case, evidence decided, or cases were tried more than once or belong together. Then ``trials`` counts
+    verdicts, and ``effective`` is how many independent cases they are worth. ``basis`` None: the policy's method and
+    level decided.
     """
 
     kind: ClassVar[str] = "interval_threshold"
@@ -182,6 +184,13 @@ class RateFinding(_TallyFinding, frozen=True, kw_only=True):
     false_pass: float | None = None
     false_fail: float | None = None
     basis: Basis | None = None
+    trials: Tally | None = None
+    effective: float | None = None
+
+    @property
+    def observed(self) -> int:
+        """Cases with a known verdict; of trials, those too that leave the verdict on their case open."""
+        return self.tally.observed or (self.trials.observed if self.trials else 0)
 
 
 class QuantileFinding(Struct, frozen=True, kw_only=True):
@@ -195,6 +204,24 @@ class QuantileFinding(Struct, frozen=True, kw_only=True):
     maximum: float | None = None
     lower: float | None = None
     upper: float | None = None
+
+    @property
+    def n(self) -> int:
+        return self.observed + self.missing
+
+
+class PassKFinding(Struct, frozen=True, kw_only=True):
+    """What a rule about k trials of a case looked at. ``effective`` is how many independent cases it is worth."""
+
+    kind: ClassVar[str] = "interval_threshold"
+
+    observed: int
+    missing: int
+    minimum: float | None = None
+    maximum: float | None = None
+    lower: float
+    upper: float
+    effective: float
 
     @property
     def n(self) -> int:
@@ -234,7 +261,7 @@ class NoBaseline(Struct, frozen=True, kw_only=True):
     missing: int = 0
 
 
-Finding = CountFinding | RateFinding | QuantileFinding | PairFinding | NoBaseline
+Finding = CountFinding | RateFinding | QuantileFinding | PassKFinding | PairFinding | NoBaseline
 
 
 class Decision(Struct, frozen=True, kw_only=True):

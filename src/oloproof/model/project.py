@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, field
 
+from oloproof.model.case import Case
 from oloproof.model.decision import Policy
 from oloproof.model.evidence import Evaluator
 from oloproof.model.run import IntervalChoice
-from oloproof.model.tally import MIN_SLICE_SUPPORT
+from oloproof.model.tally import MIN_SLICE_SUPPORT, PassKind, value_text
+from oloproof.model.values import lookup
 
 SliceKind = Literal[
     "metadata",
@@ -118,6 +120,15 @@ class QuantileSpec(Struct, frozen=True, kw_only=True):
         return Fraction(self.quantile)
 
 
+class PassKSpec(Struct, frozen=True, kw_only=True):
+    """A ``metrics:`` entry about ``k`` trials of a case under a criterion."""
+
+    id: str
+    type: PassKind
+    criterion: str
+    k: int
+
+
 class SliceSpec(Struct, frozen=True, kw_only=True):
     """A ``slices:`` entry. ``name`` is what reports print (``trajectory_length``), ``bounds`` its upper bounds.
 
@@ -147,8 +158,15 @@ class UserEvaluatorSpec(Struct, frozen=True, kw_only=True):
     bound: dict[str, Any] = {}
 
 
+MOST_TRIALS = 1000
+
+
 class Project(Struct, frozen=True, kw_only=True):
-    """A checked project. ``policy`` None means that none was given; ``policy_none`` that this was said on purpose."""
+    """A checked project. ``policy`` None means that none was given; ``policy_none`` that this was said on purpose.
+
+    ``trials`` is how often each case is tried; None: once, or as often as was recorded. ``cluster`` is the path into
+    the metadata of a case that names its cluster; None: the dataset's own key ``cluster`` does.
+    """
 
     name: str
     config: str
@@ -157,6 +175,9 @@ class Project(Struct, frozen=True, kw_only=True):
     evaluators: Sequence[Evaluator]
     dataset: str | None = None
     metrics: tuple[QuantileSpec, ...] = ()
+    pass_k: tuple[PassKSpec, ...] = ()
+    trials: int | None = None
+    cluster: tuple[str, ...] | None = None
     slices: tuple[SliceSpec, ...] = ()
     interval: IntervalChoice = field(default_factory=IntervalChoice)
     min_slice_support: int = MIN_SLICE_SUPPORT
@@ -166,3 +187,10 @@ class Project(Struct, frozen=True, kw_only=True):
     user_evaluators: tuple[UserEvaluatorSpec, ...] = ()
     config_digest: str = ""
     warnings: tuple[str, ...] = ()
+
+    def cluster_of(self, case: Case) -> str | None:
+        """The cluster that the case belongs to; None where it is its own."""
+        if self.cluster is None:
+            return case.cluster
+        value = lookup(case.metadata, self.cluster)
+        return None if value is UNSET or value is None else value_text(value)

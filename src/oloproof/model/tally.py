@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from fractions import Fraction
 from itertools import chain, repeat
+from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -46,6 +47,55 @@ class Tally(Struct, frozen=True, gc=False):
             self.missing + other.missing,
             self.excluded + other.excluded,
         )
+
+
+CaseTrials = tuple[int, int, int]
+"""How many trials of a case passed, failed and are missing."""
+
+
+class Clusters(Struct, frozen=True):
+    """Cases of which some were tried more than once, or belong together: counts of clusters, each independent.
+
+    ``counted`` holds the cases of a cluster, and how many clusters have just such cases; without a ``cluster:`` every
+    case is its own. Cases to which the criterion does not apply are in none.
+    """
+
+    counted: tuple[tuple[tuple[CaseTrials, ...], int], ...] = ()
+
+    @property
+    def trials(self) -> Tally:
+        """The trials of all cases."""
+        passed, failed, missing = (
+            sum(count * sum(case[word] for case in members) for members, count in self.counted) for word in range(3)
+        )
+        return Tally(passed, failed, missing)
+
+    @property
+    def independent(self) -> int:
+        """How many clusters there are."""
+        return sum(count for _, count in self.counted)
+
+    @property
+    def related(self) -> bool:
+        """Whether cases belong together."""
+        return self.independent < self.cases
+
+    def known(self, least: int) -> int:
+        """How many cases have at least ``least`` trials that passed or failed."""
+        return sum(
+            count * sum(passed + failed >= least for passed, failed, _ in members) for members, count in self.counted
+        )
+
+    @property
+    def cases(self) -> int:
+        return sum(count * len(members) for members, count in self.counted)
+
+    def __add__(self, other: Clusters) -> Clusters:
+        """Both, no cluster of the one being a cluster of the other."""
+        counts: Counter[tuple[CaseTrials, ...]] = Counter()
+        for members, count in self.counted + other.counted:
+            counts[members] += count
+        return Clusters(tuple(sorted(counts.items())))
 
 
 class PairTable(Struct, frozen=True, gc=False):
@@ -161,10 +211,22 @@ def _expanded(counted: tuple[tuple[float, int], ...]) -> list[float]:
 
 
 class Rate(Struct, frozen=True, tag="rate", tag_field="kind"):
-    """A criterion over a group of cases."""
+    """A criterion over a group of cases.
+
+    ``clusters`` are there where cases were tried more than once or belong together. Then a case of the ``tally``
+    passed if all its trials did, failed if one did, and is missing otherwise; the estimate is the mean of their rates.
+    """
 
     id: str
     tally: Tally
+    clusters: Clusters | None = None
+
+    @property
+    def judged(self) -> Tally:
+        """The verdicts, one a trial; excluded cases count once."""
+        if self.clusters is None:
+            return self.tally
+        return self.clusters.trials + Tally(excluded=self.tally.excluded)
 
 
 class Quantile(Struct, frozen=True, tag="quantile", tag_field="kind"):
@@ -181,7 +243,31 @@ class Quantile(Struct, frozen=True, tag="quantile", tag_field="kind"):
         return Fraction(self.quantile)
 
 
-Metric = Rate | Quantile
+PassKind = Literal["pass_at_k", "pass_hat_k"]
+
+
+class PassK(Struct, frozen=True, tag="pass_k", tag_field="kind"):
+    """How likely some (``pass_at_k``) or all (``pass_hat_k``) of ``k`` trials of a case pass a criterion, as a mean
+    over cases. ``excluded`` counts the cases to which the criterion does not apply."""
+
+    id: str
+    type: PassKind
+    criterion: str
+    k: int
+    clusters: Clusters
+    excluded: int = 0
+
+    @property
+    def observed(self) -> int:
+        """Cases of which at least ``k`` trials are known."""
+        return self.clusters.known(self.k)
+
+    @property
+    def missing(self) -> int:
+        return self.clusters.cases - self.observed
+
+
+Metric = Rate | Quantile | PassK
 
 MIN_SLICE_SUPPORT = 5
 """Below this many cases a slice shows counts and no interval, where the project does not say otherwise."""
@@ -244,12 +330,44 @@ class ErrorGroup(Struct, frozen=True, kw_only=True):
     trial: int = 1
 
 
+class Move(Struct, frozen=True):
+    """One row of two trajectories' calls side by side. ``now`` and ``was`` are step indexes, None where that side has
+    no such call."""
+
+    kind: Literal["same", "inserted", "deleted", "changed_arguments"]
+    tool: str
+    now: int | None
+    was: int | None
+
+
+NOWHERE = Move("same", "", None, None)
+"""Where the calls of two trajectories part that do not."""
+
+
+class Flaky(Struct, frozen=True, kw_only=True):
+    """A case that passed a criterion in some of its trials and failed in others.
+
+    ``passing`` and ``failing`` are the first trial of either kind. ``parting`` is where their calls first differ,
+    ``now`` being the failing one; None where it was not looked up or a trajectory is lacking.
+    """
+
+    case: str
+    criterion: str
+    passed: int
+    failed: int
+    missing: int
+    passing: int
+    failing: int
+    parting: Move | None = None
+
+
 class Measured(Struct, frozen=True):
-    """Everything that was counted in a run: ``metrics`` over all cases, ``slices`` over groups of them, and what went
-    wrong."""
+    """Everything that was counted in a run: ``metrics`` over all cases, ``slices`` over groups of them, what went
+    wrong, and which cases were ``flaky``."""
 
     cases: int
     metrics: tuple[Metric, ...]
     slices: tuple[SliceGroup, ...] = ()
     min_slice_support: int = MIN_SLICE_SUPPORT
     errors: tuple[ErrorGroup, ...] = ()
+    flaky: tuple[Flaky, ...] = ()

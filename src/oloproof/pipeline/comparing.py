@@ -8,19 +8,16 @@ from typing import assert_never, get_args
 from msgspec.structs import replace
 
 from oloproof import metrics
-from oloproof.errors import BrokenError, Problem, UsageError
+from oloproof.errors import Problem, UsageError
 from oloproof.model.collector import collector_paused
 from oloproof.model.comparison import Comparison, Membership
 from oloproof.model.decision import PairRule, Policy
-from oloproof.model.reading import Reading
 from oloproof.model.run import Report, Run
-from oloproof.model.trajectory import Step
+from oloproof.model.tally import Move
 from oloproof.pipeline.deciding import report
+from oloproof.pipeline.parting import MOST_PARTINGS, parting_of
 from oloproof.pipeline.ports import Baseline
 from oloproof.store import Store
-
-MOST_PARTINGS = 20
-"""Cases a criterion of which it is looked up where their trajectories part."""
 
 
 def compare(
@@ -79,21 +76,13 @@ def partings(store: Store, candidate: Run, baseline: Baseline, comparison: Compa
         changed = (criterion.broken_cases, criterion.lost_cases, criterion.fixed_cases)
         for case_id in (name for names in changed for name in names[:MOST_PARTINGS]):
             if case_id not in found and case_id not in comparison.only_in_baseline:
-                now, was = (_calls(store, run, case_id) for run in (candidate, baseline))
-                move = None if now is None or was is None else metrics.parting(now, was)
-                found[case_id] = "nowhere: the calls are the same" if move is None else _worded(move)
+                move = parting_of(store, (candidate.id, case_id, 1), (baseline.id, case_id, 1))
+                if move is not None:
+                    found[case_id] = _worded(move)
     return found
 
 
-def _calls(store: Store, run: Run, case_id: str) -> list[Step] | None:
-    try:
-        trajectory = store.case(run.id, case_id).attempt.trajectory
-    except BrokenError:  # the recorded file is not what it was; where the calls part is not worth the comparison
-        return None
-    return None if trajectory is None else Reading(trajectory).calls
-
-
-def _worded(move: metrics.Move) -> str:
+def _worded(move: Move) -> str:
     match move.kind:
         case "inserted":
             return f"step {move.now}: {move.tool} is new"
@@ -102,6 +91,6 @@ def _worded(move: metrics.Move) -> str:
         case "changed_arguments":
             return f"step {move.now}: {move.tool} with other arguments"
         case "same":
-            return "nowhere"
+            return "nowhere: the calls are the same"
         case _ as never:
             assert_never(never)

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof import evaluators, runner
-from oloproof.metrics import Measurement
+from oloproof.errors import Problem, UsageError
+from oloproof.metrics import Measurement, Repeated
 from oloproof.model.case import Attempt, Case
 from oloproof.model.collector import collector_paused
 from oloproof.model.evidence import Evidence
-from oloproof.model.project import Project
+from oloproof.model.project import METADATA_PREFIX, Project
 from oloproof.model.run import Run, RunStatus
 from oloproof.model.tally import Measured
+from oloproof.pipeline.parting import MOST_PARTINGS, parting_of
 from oloproof.pipeline.ports import Ports, Watch, rfc3339
 from oloproof.pipeline.stopping import EarlyStop
 from oloproof.runner.recorded import Attempted
-from oloproof.store import RunDigest, StoredCase, stored_case
+from oloproof.store import RunDigest, Store, StoredCase, stored_case
 
 T = TypeVar("T")
 
@@ -52,7 +54,8 @@ def judge_and_keep(
     vacuity = evaluators.Vacuity(project.evaluators)
     errors = evaluators.Errors(project.evaluators)
     digest = RunDigest(header.criteria)
-    trials, not_run = 1, 0
+    clusters: dict[str, str] = {}
+    trials, not_run = header.trials, 0
 
     def judged() -> Iterator[StoredCase]:
         # One case at a time, so that a trajectory is looked at while it is in the processor's cache and then let go.
@@ -75,6 +78,8 @@ def judge_and_keep(
             )
             digest.add(row)
             trials = max(trials, attempted.attempt.trial)
+            if (cluster := project.cluster_of(attempted.case)) is not None:
+                clusters[attempted.case.id] = cluster
             not_run += seen.error is not None and seen.error.kind == "not_run"
             yield row
 
@@ -82,13 +87,22 @@ def judge_and_keep(
         for rows in _batches(judged(), ports.monotonic):
             ports.store.append(header.id, rows)
             watch.judged(len(rows))
-    measured = replace(measurement.measured(), errors=errors.groups())
+    if project.cluster is not None and not clusters and not header.partial:
+        named = METADATA_PREFIX + ".".join(project.cluster)
+        raise UsageError(Problem("OLO637", f"no case has {named!r}", "correct `cluster:`", file=project.config))
+    clustered = len(set(clusters.values())) < len(clusters)
+    if trials > 1 or clustered or project.pass_k:
+        measured = _by_case(project, header, clusters, ports.store)
+    else:
+        measured = measurement.measured()
+    measured = replace(measured, errors=errors.groups())
     finished = replace(
         header,
         status=_status(course, is_whole=not not_run),
         finished_at=rfc3339(ports.now()),
         cases=measured.cases,
         trials=trials,
+        clustered=clustered,
         digest=digest.hexdigest(),
         stopping=None if course is None else course.outcome(),
     )
@@ -99,6 +113,24 @@ def _status(course: EarlyStop | None, *, is_whole: bool) -> RunStatus:
     if is_whole:
         return "complete"
     return "stopped_early" if course is not None and course.is_over else "interrupted"
+
+
+def _by_case(project: Project, header: Run, clusters: Mapping[str, str], store: Store) -> Measured:
+    """Count the stored attempts again, by the case that they belong to, and look up where flaky ones part."""
+    repeated = Repeated(
+        header.criteria, project.metrics, project.pass_k, project.slices, project.min_slice_support, clusters
+    )
+    measured = repeated.measured(store.attempts(header.id))
+    looked_up: Counter[str] = Counter()
+    flaky = []
+    for each in measured.flaky:
+        looked_up[each.criterion] += 1
+        if looked_up[each.criterion] <= MOST_PARTINGS:
+            run = header.id
+            move = parting_of(store, (run, each.case, each.failing), (run, each.case, each.passing))
+            each = replace(each, parting=move)
+        flaky.append(each)
+    return replace(measured, flaky=tuple(flaky))
 
 
 def evidence_of(

@@ -144,8 +144,6 @@ def _why_not_gated(header: Run, policy: Policy | None) -> str:
         return "no case ran"
     if policy is None:
         return "there is no policy: write release.yaml beside the configuration, or `policy: none` to go without"
-    if header.trials > 1:
-        return f"up to {header.trials} trials of one case were judged, and trials of one case are not independent"
     if header.own_dataset and header.expected_cases is None:
         return "the recordings are their own dataset: write `cases: N`, the number that must be there"
     if header.own_dataset and header.expected_cases != header.cases:

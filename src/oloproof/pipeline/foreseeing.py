@@ -6,29 +6,36 @@ from collections import Counter
 from collections.abc import Sequence
 
 from oloproof import evaluators, gates
-from oloproof.metrics import Measurement
+from oloproof.metrics import Measurement, Repeated
+from oloproof.metrics.measurement import Counted
 from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.comparison import Side
+from oloproof.model.decision import IntervalThreshold
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import PASS, missing
 from oloproof.model.project import Project
 from oloproof.model.reading import Reading
 from oloproof.model.run import Report, Run, SystemIdentity
 from oloproof.model.stopping import Stopping
+from oloproof.model.tally import Measured
 from oloproof.model.trajectory import Trajectory
 from oloproof.pipeline.deciding import report
 from oloproof.project import Cases
 
 
 def rehearsal(project: Project, *, stops_early: bool = False) -> Report:
-    """The report of a run of one made-up case that passed: what the real one will compute, nothing of it kept. With
+    """The report of a run of a made-up case that passed: what the real one will compute, nothing of it kept. With
     ``stops_early``, of one that left out another case."""
     criteria = tuple(evaluator.criterion for evaluator in project.evaluators)
     measurement = Measurement(criteria, project.metrics, project.slices, project.min_slice_support)
-    measurement.add(Case(id="rehearsal"), Reading(Trajectory()), [PASS] * len(criteria))
+    counted = measurement.add(Case(id="rehearsal"), Reading(Trajectory()), [PASS] * len(criteria))
     stopping = None
     if stops_early:
         measurement.add(Case(id="left out"), None, [missing("not_run")] * len(criteria))
         stopping = Stopping(seed=0, after=1, not_run=dict.fromkeys(criteria, 1))
+    measured = measurement.measured()
+    if (project.trials or 1) > 1 or project.cluster is not None or project.pass_k:
+        measured = _tried_again(project, criteria, counted)
     run = Run(
         id="rehearsal",
         project=project.name,
@@ -39,7 +46,15 @@ def rehearsal(project: Project, *, stops_early: bool = False) -> Report:
         interval=project.interval,
         stopping=stopping,
     )
-    return report(run, measurement.measured(), project.policy, (), ())
+    return report(run, measured, project.policy, (), ())
+
+
+def _tried_again(project: Project, criteria: tuple[str, ...], counted: Counted) -> Measured:
+    """Two cases of which each passed twice: what is computed where no value of a case is missing."""
+    passed = "p" * len(criteria)
+    sides = [Side(case_id, passed, counted.places, counted.amounts) for case_id in ("one", "two") for _ in range(2)]
+    repeated = Repeated(criteria, project.metrics, project.pass_k, project.slices, project.min_slice_support, {})
+    return repeated.measured(enumerate(sides, start=1))
 
 
 def outlooks(project: Project, cases: Cases) -> tuple[gates.Outlook, ...]:
@@ -47,9 +62,16 @@ def outlooks(project: Project, cases: Cases) -> tuple[gates.Outlook, ...]:
     if project.policy is None:
         return ()
     sizes, quantiles = applicable(project, cases), {spec.id: spec.q for spec in project.metrics}
-    return tuple(
+    found = [
         gates.outlook(rule, project.policy, n=sizes[rule.metric], q=quantiles.get(rule.metric))
         for rule in project.policy.rules
+    ]
+    shares = {
+        rule.id for rule in project.policy.rules if isinstance(rule, IntervalThreshold) and rule.metric not in quantiles
+    }
+    supposed = _supposed(project, related=are_related(project, cases))
+    return tuple(
+        each._replace(text=f"{supposed}{each.text}") if each.rule in shares and each.n else each for each in found
     )
 
 
@@ -60,7 +82,22 @@ def applicable(project: Project, cases: Cases | Sequence[Case]) -> Counter[str]:
         judgments = evaluators.judge(project.evaluators, Evidence(case, _not_run(case)))
         for evaluator, judgment in zip(project.evaluators, judgments, strict=True):
             sizes[evaluator.criterion] += judgment.verdict != "excluded"
+    sizes.update({spec.id: sizes[spec.criterion] for spec in project.pass_k})
     return sizes
+
+
+def are_related(project: Project, cases: Cases) -> bool:
+    """Whether some cases belong to one cluster."""
+    named = [name for case in cases if (name := project.cluster_of(case)) is not None]
+    return len(set(named)) < len(named)
+
+
+def _supposed(project: Project, *, related: bool) -> str:
+    """What must be supposed to say beforehand what whole cases would settle."""
+    trials = f"if the {project.trials} trials of a case always agreed" if (project.trials or 1) > 1 else ""
+    cases = "if cases of a cluster were independent" if related else ""
+    supposed = " and ".join(filter(None, (trials, cases)))
+    return f"{supposed}: " if supposed else ""
 
 
 def _not_run(case: Case) -> Attempt:

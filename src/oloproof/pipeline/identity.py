@@ -36,6 +36,7 @@ def run_header(project: Project, request: Request, ports: Ports, system: SystemI
         interval=project.interval,
         config_digest=project.config_digest,
         partial=str(request.selection),
+        trials=project.trials or 1,
         ungated_by_choice=project.policy_none or not request.gated,
     )
 

@@ -15,8 +15,8 @@ from oloproof.model.decision import Policy
 from oloproof.model.plan import Scenario, SuitePlan
 from oloproof.model.project import Project
 from oloproof.model.run import Report
-from oloproof.model.tally import Measured, Quantile, Rate
-from oloproof.pipeline.foreseeing import applicable
+from oloproof.model.tally import Measured, PassK, Quantile, Rate
+from oloproof.pipeline.foreseeing import applicable, are_related
 from oloproof.project import Cases
 
 
@@ -49,6 +49,9 @@ def suite_plan(project: Project, cases: Cases | None, wanted: Wanted) -> SuitePl
     Errors: UsageError without a policy, without a number of cases, or with a truth about no metric of the policy.
     """
     policy = _policy(project.policy)
+    related = cases is not None and are_related(project, cases)
+    if (project.trials or 1) > 1 or related or project.pass_k:
+        raise _not_plain(project.config)
     suite = _foreseen(project, policy, cases, wanted).of(wanted.cases)
     _refuse_unknown(policy, wanted.assumed)
     found = scenarios(policy, sizes=suite.sizes, quantiles=suite.quantiles, assumed=wanted.assumed)
@@ -61,6 +64,8 @@ def run_plan(report: Report, wanted: Wanted) -> SuitePlan:
     Errors: UsageError where the run has no policy, or with a truth about no metric of it.
     """
     policy = _policy(report.policy)
+    if report.run.trials > 1 or report.run.clustered or any(isinstance(m, PassK) for m in report.measured.metrics):
+        raise _not_plain()
     _refuse_unknown(policy, wanted.assumed)
     suite = _seen(report.measured).of(wanted.cases)
     found = [observed_scenario(policy, report.measured, report.comparison)]
@@ -96,6 +101,12 @@ def _policy(policy: Policy | None) -> Policy:
     return policy
 
 
+def _not_plain(config: str | None = None) -> UsageError:
+    message = "a plan counts independent cases that are tried once, and here are trials or clusters"
+    hint = "`oloproof check` says what the rules would come to if the trials of a case always agreed"
+    return UsageError(Problem("OLO638", message, hint, file=config))
+
+
 def _foreseen(project: Project, policy: Policy, cases: Cases | None, wanted: Wanted) -> _Suite:
     quantiles = {spec.id: spec.q for spec in project.metrics}
     if cases is not None:
@@ -113,6 +124,8 @@ def _seen(measured: Measured) -> _Suite:
         match metric:
             case Rate(tally=tally):
                 sizes[metric.id] = tally.n
+            case PassK():
+                sizes[metric.id] = metric.observed + metric.missing
             case Quantile(distribution=distribution):
                 sizes[metric.id], quantiles[metric.id] = distribution.n, metric.q
     return _Suite(cases=measured.cases, sizes=sizes, quantiles=quantiles)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from itertools import tee
+from itertools import chain, repeat, tee
 
 from msgspec.structs import replace
 
@@ -58,7 +58,10 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
         ports.store.begin(header)
         with _status_kept(ports, header, printed):
             watch.started(header, loaded.stop)
-            attempts = zip(chosen, loaded.run(asked, window=None if planned is None else planned.window), strict=True)
+            trials = range(1, header.trials + 1)
+            tried = chain.from_iterable(repeat(case, header.trials) for case in chosen)
+            window = None if planned is None else planned.window
+            attempts = zip(tried, loaded.run(asked, trials=trials, window=window), strict=True)
             attempted = (Attempted(case, attempt) for case, attempt in attempts)
             course = None if planned is None else EarlyStop(planned, loaded.stop)
             counted = judge_and_keep(project, header, evidence_of(attempted, user_judge), ports, watch, course)

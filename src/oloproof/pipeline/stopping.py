@@ -75,6 +75,8 @@ def _why_not(project: Project, request: Request) -> str | None:
     """Why a run cannot stop early, whoever asked for it."""
     if isinstance(project.system.kind, RecordedSystem):
         return "the system was recorded, and no case that is read costs anything"
+    if (project.trials or 1) > 1 or project.cluster is not None or project.pass_k:
+        return "it counts independent cases that are tried once, and here are trials or clusters"
     if request.selection:
         return f"a partial run ({request.selection}) is not gated, so that nothing settles it"
     if request.in_process:
@@ -88,6 +90,10 @@ def plan(
     project: Project, policy: Policy, wish: EarlyStopping, cases: Sequence[Case], request: Request, ports: Ports
 ) -> Plan:
     """Draw the launch order, and say which rules evidence may settle: those with cases enough."""
+    named = [name for case in cases if (name := project.cluster_of(case)) is not None]
+    if len(set(named)) < len(named):
+        message = "early stopping counts independent cases, and some belong to one cluster"
+        raise UsageError(Problem("OLO650", message, "leave it out", file=project.config))
     seed = crc32(ports.token().encode()) if request.seed is None else request.seed
     course, rules, warnings = course_of(project, policy, wish, cases)
     assert not isinstance(project.system.kind, RecordedSystem)  # which is never planned for

@@ -49,11 +49,18 @@ class _Gate(Struct, frozen=True):
     said_none: bool = False
 
 
-def load(config: Path, *, recorded: Sequence[str] = (), imported: ImportSpec | None = None) -> Project:
+def load(
+    config: Path,
+    *,
+    recorded: Sequence[str] = (),
+    imported: ImportSpec | None = None,
+    trials: int | None = None,
+) -> Project:
     """The project that ``config`` describes, its policy included.
 
     ``recorded`` names files of recordings, relative to the current directory, that stand in for the configured
-    system, and ``imported`` says how they are read where not as the configuration has it. Raises a UsageError with
+    system, and ``imported`` says how they are read where not as the configuration has it. ``trials`` says how often
+    each case is tried, whatever the configuration says. Raises a UsageError with
     every problem of both files. The dataset's rows are :func:`read_cases`'s business; that the file is there is
     checked here.
     """
@@ -74,6 +81,8 @@ def load(config: Path, *, recorded: Sequence[str] = (), imported: ImportSpec | N
         system = replace(system, kind=replace(system.kind, imported=imported))
     _check_dataset(values.get("dataset"), written, section, config.parent, problems)
     _check_records(section, written, measures, problems)
+    tried = values.get("trials") if trials is None else trials
+    _check_trials(tried, system, written, measures, problems, repeated=trials is not None)
     policy_problems = Problems(str(config.parent / DEFAULT_POLICY))
     gate = _gate(written.entry("policy"), config.parent, measures.measurable, problems, policy_problems)
     refuse([*problems.found, *policy_problems.found])
@@ -88,6 +97,9 @@ def load(config: Path, *, recorded: Sequence[str] = (), imported: ImportSpec | N
         evaluators=tuple(measures.evaluators),
         dataset=str(config.parent / values["dataset"]) if "dataset" in values else None,
         metrics=tuple(measures.metrics),
+        pass_k=tuple(spec for spec, _ in measures.pass_k),
+        trials=tried,
+        cluster=tuple(values["cluster"].split(".")[1:]) if "cluster" in values else None,
         slices=tuple(measures.slices),
         interval=IntervalChoice(method=interval.method, level=interval.level),
         min_slice_support=values.get("min_slice_support", MIN_SLICE_SUPPORT),
@@ -201,6 +213,30 @@ def _check_records(section: SystemSection | None, written: Fields, measures: Mea
         problems.at(system.value.place("records"), codes.NO_RECORD, message, hint=hint)
 
 
+def _check_trials(
+    trials: int | None,
+    system: SystemSpec | None,
+    written: Fields,
+    measures: Measures,
+    problems: Problems,
+    *,
+    repeated: bool,
+) -> None:
+    """Recordings without ``trials`` have as many as there are. ``repeated``: the number is from the command line."""
+    recorded = system is not None and isinstance(system.kind, RecordedSystem)
+    if repeated and recorded:
+        message = "--trials repeats what is run, and the system is recorded"
+        hint = "write `trials:`, the number that must be there; recordings number theirs themselves"
+        problems.at(written.place("system"), codes.RECORDED_ONCE, message, hint=hint)
+    if trials is None and recorded:
+        return
+    for spec, place in measures.pass_k:
+        if spec.k > (trials or 1):
+            times = "once" if trials in (None, 1) else f"{trials} times"
+            message = f"metric {shown(spec.id)} is about {spec.k} trials of a case, and each case is tried {times}"
+            problems.at(place, codes.TOO_FEW_TRIALS, message, hint=f"write trials: {spec.k}, or a smaller k")
+
+
 def _idle_keys(section: SystemSection, written: Fields) -> tuple[str, ...]:
     """Settings that have nothing to act on."""
     system = written.entry("system")
@@ -256,4 +292,6 @@ def _digest(values: Mapping[str, Any], section: SystemSection, measures: Measure
         "interval": values.get("interval", IntervalSection()),
         "min_slice_support": values.get("min_slice_support", MIN_SLICE_SUPPORT),
     }
+    asked |= {key: values[key] for key in ("trials", "cluster") if key in values}
+    asked |= {"pass_k": [spec for spec, _ in measures.pass_k]} if measures.pass_k else {}
     return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 from msgspec import Struct, field
 
@@ -11,25 +12,27 @@ from oloproof.evaluators import EVALUATORS, EvaluatorBase, UserEvaluator
 from oloproof.evaluators.base import ConfigError
 from oloproof.metrics.slices import parse_slice
 from oloproof.model.evidence import Evaluator
-from oloproof.model.project import QuantileSpec, SliceSpec, UserEvaluatorSpec
+from oloproof.model.project import PassKSpec, QuantileSpec, SliceSpec, UserEvaluatorSpec
+from oloproof.model.tally import PassKind
 from oloproof.project import codes, shape
 from oloproof.project.nodes import Fields, Items, Node, Scalar, describe, inside
 from oloproof.project.policy import Measurable, MetricKind, decimal_text
 from oloproof.project.problems import Problems, shown
-from oloproof.project.spec import ConfigFile, QuantileEntry, UserEvaluatorEntry
+from oloproof.project.spec import ConfigFile, PassKEntry, QuantileEntry, UserEvaluatorEntry
 
-METRIC_TYPES = ("quantile",)
+METRIC_TYPES = ("quantile", *get_args(PassKind))
 
 
 class Measures(Struct):
     """Evaluators, metrics and slices as they are read, and the names that rules may use.
 
-    ``complete`` turns False when something is so wrong that its name is not known.
+    ``pass_k`` has each k's place. ``complete`` turns False when something is so wrong that its name is not known.
     """
 
     evaluators: list[Evaluator] = field(default_factory=list)
     users: list[UserEvaluatorSpec] = field(default_factory=list)
     metrics: list[QuantileSpec] = field(default_factory=list)
+    pass_k: list[tuple[PassKSpec, Node]] = field(default_factory=list)
     slices: list[SliceSpec] = field(default_factory=list)
     kinds: dict[str, MetricKind] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
@@ -154,19 +157,20 @@ def _type(written: Fields, problems: Problems, *, what: str) -> str | None:
 
 
 def _metric(node: Node, measures: Measures, problems: Problems) -> None:
-    if not _quantile(node, measures, problems):
-        measures.complete = False
-
-
-def _quantile(node: Node, measures: Measures, problems: Problems) -> bool:
     written = shape.mapping(node, problems, what="a metric")
     named = None if written is None else _type(written, problems, what="a metric")
     if written is None or named is None:
-        return False
-    if named not in METRIC_TYPES:
+        measures.complete = False
+    elif named not in METRIC_TYPES:
         hint = did_you_mean(named, METRIC_TYPES, otherwise="the types are")
         problems.at(written.place("type"), codes.UNKNOWN_TYPE, f"unknown metric type {shown(named)}", hint=hint)
-        return False
+        measures.complete = False
+    else:
+        read = _quantile if named == "quantile" else _pass_k
+        measures.complete = read(written, measures, problems) and measures.complete
+
+
+def _quantile(written: Fields, measures: Measures, problems: Problems) -> bool:
     entry = shape.struct(written, QuantileEntry, problems, what="a metric")
     quantile = written.place("quantile")
     if entry is None or not isinstance(quantile, Scalar):
@@ -175,6 +179,23 @@ def _quantile(node: Node, measures: Measures, problems: Problems) -> bool:
     text = decimal_text(quantile, problems, what="quantile")
     if text is not None:
         measures.metrics.append(QuantileSpec(id=entry.id, source=entry.source, quantile=text))
+    return True
+
+
+def _pass_k(written: Fields, measures: Measures, problems: Problems) -> bool:
+    """Criteria are read before, so that it is known whether this one names one of them."""
+    entry = shape.struct(written, PassKEntry, problems, what="a metric")
+    if entry is None:
+        return False
+    criteria = [name for name, kind in measures.kinds.items() if kind == "rate"]
+    measures.take(entry.id, "pass_k", written.place("id"), problems)
+    if entry.criterion in criteria:
+        spec = PassKSpec(id=entry.id, type=entry.type, criterion=entry.criterion, k=entry.k)
+        measures.pass_k.append((spec, written.place("k")))
+    elif measures.complete:
+        hint = did_you_mean(entry.criterion, criteria, otherwise="the criteria are")
+        message = f"metric {shown(entry.id)} names no criterion {shown(entry.criterion)}"
+        problems.at(written.place("criterion"), codes.UNKNOWN_METRIC, message, hint=hint)
     return True
 
 

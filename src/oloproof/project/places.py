@@ -24,16 +24,20 @@ Keys = Sequence[str | int]
 def evaluator_place(config: str, number: int, key: str) -> tuple[int, int]:
     """The place of a key's value in the ``number``-th evaluator, from 0, of the file ``config``; (0, 0) where it is not
     known."""
-    try:
-        root = parse_yaml(read_bytes(Path(config), what="the configuration", codes=CONFIG), Problems(config))
-    except UsageError:
-        return 0, 0
-    entry = root.entry("evaluators") if isinstance(root, Fields) else None
+    root = _root(config)
+    entry = None if root is None else root.entry("evaluators")
     if entry is None or not isinstance(entry.value, Items) or number >= len(entry.value.items):
         return 0, 0
     written = entry.value.items[number]
     place = written.place(key) if isinstance(written, Fields) else written
     return place.line, place.column
+
+
+def key_place(config: str, key: str) -> tuple[int, int]:
+    """The place of the value of a key of the configuration itself, likewise."""
+    root = _root(config)
+    entry = None if root is None else root.entry(key)
+    return (0, 0) if entry is None else (entry.value.line, entry.value.column)
 
 
 def case_places(file: str, wanted: Sequence[tuple[Case, Keys]]) -> list[tuple[int, int]]:
@@ -93,3 +97,11 @@ def _lines(file: str, numbers: Sequence[int]) -> dict[int, list[Node]]:
 
 def _parsed(data: bytes, line: int) -> Node | None:
     return parse_json(data.decode("utf-8-sig", errors="replace").rstrip(), Problems(""), line=line)
+
+
+def _root(config: str) -> Fields | None:
+    try:
+        root = parse_yaml(read_bytes(Path(config), what="the configuration", codes=CONFIG), Problems(config))
+    except UsageError:
+        return None
+    return root if isinstance(root, Fields) else None

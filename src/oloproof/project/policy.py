@@ -37,7 +37,7 @@ from oloproof.project.spec import (
 )
 from oloproof.project.yaml_nodes import parse_yaml
 
-MetricKind = Literal["rate", "quantile"]
+MetricKind = Literal["rate", "quantile", "pass_k"]
 
 RULE_KINDS: Mapping[str, tuple[type[Struct], type[Rule]]] = {
     "interval_threshold": (IntervalThresholdEntry, IntervalThreshold),
@@ -146,8 +146,9 @@ def _rule(node: Node, problems: Problems, measurable: Measurable) -> Rule | None
     entry, rule = RULE_KINDS[kind]
     values, valid = shape.keys(written, entry, problems, what=f"a rule of kind {kind}")
     metric_kind = _check_metric(written, kind, problems, measurable)
+    is_share = metric_kind in ("rate", "pass_k")
     decimals: dict[str, Any] = {
-        key: _decimal(written, key, problems, share=key in ("max_missing", "margin") or metric_kind == "rate")
+        key: _decimal(written, key, problems, share=key in ("max_missing", "margin") or is_share)
         for key in ("min", "max", "max_missing", "margin")
         if key in values
     }
@@ -191,9 +192,10 @@ def _check_metric(written: Fields, kind: str, problems: Problems, measurable: Me
         hint = did_you_mean(named, measurable.kinds, otherwise="the metrics are")
         message = f"rule {shown(name)} names no metric {shown(named)}"
         problems.at(entry.value, codes.UNKNOWN_METRIC, message, hint=hint)
-    if found == "quantile" and kind != "interval_threshold":
+    if found in ("quantile", "pass_k") and kind != "interval_threshold":
         about = "counts failed cases" if kind == "observed_count" else "compares pass rates"
-        message = f"{kind} {about}, and {shown(named)} is a quantile"
+        what = "a quantile" if found == "quantile" else "about k trials"
+        message = f"{kind} {about}, and {shown(named)} is {what}"
         problems.at(entry.value, codes.BAD_RULE, message, hint="give it min or max, or name a criterion")
     return found
 

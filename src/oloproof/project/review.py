@@ -25,6 +25,7 @@ from oloproof.model.values import lookup
 from oloproof.project import codes
 from oloproof.project.places import case_places, evaluator_place
 from oloproof.project.problems import Problems, refuse, shown
+from oloproof.project.related import Clustering
 
 RESERVED = ("tools", "any_of", "route", "state")
 NEAR = 2
@@ -55,6 +56,7 @@ class Review:
         self._absent = set(self._read) if whole else set()
         self._empty_slices = {spec.path for spec in project.slices if spec.kind == "metadata"} if whole else set()
         self._metadata: set[str] = set()
+        self._clusters = Clustering(project, self._config) if whole else None
         self._inputs: set[int] = set()
         self._repeated = 0
 
@@ -70,6 +72,8 @@ class Review:
             self._empty_slices -= {path for path in self._empty_slices if lookup(case.metadata, path) is not UNSET}
             if len(self._metadata) < MOST_SUGGESTED:
                 self._metadata.update(_paths(case.metadata, ""))
+        if self._clusters is not None:
+            self._clusters.see(case)
         if case.input is not None:
             seen = len(self._inputs)
             self._inputs.add(_digest(case))
@@ -82,6 +86,8 @@ class Review:
             self._absent.clear()
         misread = dict(self._misread())
         warnings = [*self._expected_keys(misread.values()), *self._absences(misread), *self._slices()]
+        if self._clusters is not None:
+            self._clusters.conclude()
         refuse([*self._config.found, *self._problems.found])
         return (*warnings, *self._identical_inputs())
 

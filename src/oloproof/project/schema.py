@@ -16,6 +16,7 @@ from oloproof.project.policy import RULE_KINDS
 from oloproof.project.spec import (
     SYSTEM_KINDS,
     ConfigFile,
+    PassKEntry,
     PolicyFile,
     PolicySection,
     QuantileEntry,
@@ -28,7 +29,7 @@ ROOTS = {"oloproof": ("oloproof.yaml", ConfigFile), "release": ("release.yaml", 
 _PARTS = (
     *(ConfigFile, PolicyFile, PolicySection),
     *(entry for entry, _ in RULE_KINDS.values()),
-    *(QuantileEntry, UserEvaluatorEntry, *EVALUATORS.values()),
+    *(QuantileEntry, PassKEntry, UserEvaluatorEntry, *EVALUATORS.values()),
 )
 _COMMON_KEYS = ("criterion", "only", "on_system_error")
 
@@ -49,7 +50,7 @@ def _choices(parts: dict[str, Schema]) -> None:
     config = parts["ConfigFile"]["properties"]
     evaluators = [*(cls.__name__ for cls in EVALUATORS.values()), "UserEvaluatorEntry"]
     config["evaluators"] |= {"type": "array", "items": {"anyOf": [_ref(name) for name in evaluators]}}
-    config["metrics"] |= {"type": "array", "items": _ref("QuantileEntry")}
+    config["metrics"] |= {"type": "array", "items": {"anyOf": [_ref("QuantileEntry"), _ref("PassKEntry")]}}
     config["slices"] |= {"type": "array", "items": {"anyOf": _slices()}}
     config["policy"] |= {"anyOf": [{"type": "string", "minLength": 1}, _ref("PolicySection")]}
     parts["SystemSection"]["oneOf"] = [{"required": [kind]} for kind in SYSTEM_KINDS]

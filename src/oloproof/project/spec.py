@@ -12,20 +12,28 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from oloproof.model.decision import IntervalMethod, Policy
-from oloproof.model.project import QuantitySource, TraceFormat
+from oloproof.model.project import MOST_TRIALS, QuantitySource, TraceFormat
 from oloproof.model.run import IntervalChoice
 from oloproof.model.stopping import StopMethod
 from oloproof.model.tally import MIN_SLICE_SUPPORT
 
 Name = Annotated[str, Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=1)]
+TrialCount = Annotated[int, Meta(ge=1, le=MOST_TRIALS)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 TARGET = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 PATH = r"^[^\x00]+$"
 URL = r"^https?://[^\s/]\S*$"
-FORMS = {TARGET: "module:function", PATH: "a path", URL: "an http:// or https:// address"}
+CLUSTER = r"^metadata(\.[^.]+)+$"
+FORMS = {
+    TARGET: "module:function",
+    PATH: "a path",
+    URL: "an http:// or https:// address",
+    CLUSTER: "metadata.<path>",
+}
 """What an error message calls a pattern."""
 Target = Annotated[str, Meta(pattern=TARGET)]
+MetadataPath = Annotated[str, Meta(pattern=CLUSTER)]
 FilePath = Annotated[str, Meta(min_length=1, pattern=PATH)]
 Argument = Annotated[str, Meta(pattern=PATH)]
 BlockingState = Literal["FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW"]
@@ -90,6 +98,15 @@ class QuantileEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     quantile: Annotated[float, Meta(gt=0, lt=1, description="Which quantile, between 0 and 1: 0.95.")]
 
 
+class PassKEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How likely some (pass_at_k) or all (pass_hat_k) of k trials of a case pass a criterion, as a mean over cases."""
+
+    id: Annotated[Name, Meta(description="Its name in reports and rules.")]
+    type: Literal["pass_at_k", "pass_hat_k"]
+    criterion: Annotated[Name, Meta(description="The criterion that each trial passes or fails.")]
+    k: Annotated[TrialCount, Meta(description="How many trials; no more than `trials`.")]
+
+
 class IntervalSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How intervals are displayed. What decides a rule is the policy's own choice."""
 
@@ -113,6 +130,12 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
     cases: Annotated[
         Count | None, Meta(description="How many cases must be there, where recordings are their own dataset.")
+    ] = None
+    trials: Annotated[
+        TrialCount | None, Meta(description="How often each case is tried; of recordings, how often it must be.")
+    ] = None
+    cluster: Annotated[
+        MetadataPath | None, Meta(description="metadata.<path>: cases with the same value there are not independent.")
     ] = None
     metrics: Annotated[Any, Meta(description="Further metrics, beside the rate of each criterion.")] = ()
     interval: IntervalSection = IntervalSection()

@@ -14,11 +14,20 @@ from msgspec import UNSET, to_builtins
 
 from oloproof.errors import Problem
 from oloproof.model.case import AttemptError, Case
-from oloproof.model.decision import CountFinding, Decision, Gate, NoBaseline, PairFinding, QuantileFinding, RateFinding
+from oloproof.model.decision import (
+    CountFinding,
+    Decision,
+    Gate,
+    NoBaseline,
+    PairFinding,
+    PassKFinding,
+    QuantileFinding,
+    RateFinding,
+)
 from oloproof.model.judgment import Judgment
 from oloproof.model.run import CaseRecord, IntervalChoice, Report, Run
 from oloproof.model.stopping import Settled, Stopping
-from oloproof.model.tally import ErrorGroup, Metric, Quantile, Rate, SliceGroup, Tally
+from oloproof.model.tally import ErrorGroup, Flaky, Metric, PassK, Quantile, Rate, SliceGroup, Tally
 from oloproof.model.trajectory import Trajectory
 from oloproof.reports.comparison import comparison_document
 from oloproof.reports.figures import Figures, figures, full_run, run_figures
@@ -62,6 +71,7 @@ def report_document(report: Report) -> Document:
             for group in report.measured.slices
         ],
         "errors": [_error_group(group) for group in report.measured.errors],
+        **_flakiness(report.measured.flaky, run),
         "decisions": _decisions(report),
         "gate": _gate(report.gate),
         "warnings": list(report.warnings),
@@ -181,6 +191,8 @@ def _run(run: Run, *, cases: int) -> Document:
         "status": run.status,
         "cases": cases,
     }
+    if run.trials > 1:
+        document["trials"] = run.trials
     if run.partial:
         document["partial"] = run.partial
     if run.in_process:
@@ -234,8 +246,8 @@ def _whole_metric(metric: Metric, run: Run) -> Document:
 
 def _metric(metric: Metric, known: Figures) -> Document:
     match metric:
-        case Rate(id=name, tally=tally):
-            return {
+        case Rate(id=name, tally=tally, clusters=clusters):
+            rate: Document = {
                 "id": name,
                 "kind": "rate",
                 "passed": tally.passed,
@@ -245,6 +257,23 @@ def _metric(metric: Metric, known: Figures) -> Document:
                 "estimate": known.estimate,
                 "lower": known.lower,
                 "upper": known.upper,
+            }
+            if clusters is not None:
+                rate |= {"trials": _counts(clusters.trials), "effective": known.effective}
+            return rate
+        case PassK():
+            return {
+                "id": metric.id,
+                "kind": metric.type,
+                "criterion": metric.criterion,
+                "k": metric.k,
+                "observed": metric.observed,
+                "missing": metric.missing,
+                "excluded": metric.excluded,
+                "estimate": known.estimate,
+                "lower": known.lower,
+                "upper": known.upper,
+                "effective": known.effective,
             }
         case Quantile(id=name, unit=unit, distribution=distribution):
             return {
@@ -296,6 +325,12 @@ def _decision(decision: Decision) -> Document:
             document |= {"false_pass": found.false_pass, "false_fail": found.false_fail}
             if found.basis is not None:
                 document["interval"] = {"method": found.basis.method, "level": found.basis.level}
+            if found.trials is not None:
+                document |= {"trials": _counts(found.trials), "effective": found.effective}
+        case PassKFinding() as found:
+            document |= {"threshold": found.minimum, "observed": found.observed, "missing": found.missing}
+            document |= {"blocking": decision.blocking, "maximum": found.maximum}
+            document |= {"lower": found.lower, "upper": found.upper, "effective": found.effective}
         case QuantileFinding() as found:
             counts = _counts(Tally(missing=found.missing))  # a quantile has cases that are missing, and none that pass
             document |= {"threshold": found.minimum, **counts, "blocking": decision.blocking}
@@ -345,6 +380,21 @@ def _error_group(group: ErrorGroup) -> Document:
     if group.trial != 1:
         document["trial"] = group.trial
     return document
+
+
+def _flakiness(found: Sequence[Flaky], run: Run) -> Document:
+    """The cases that pass sometimes, of a run that tried them more than once."""
+    if run.trials == 1:
+        return {}
+    return {"flaky": [_flaky(each) for each in found]}
+
+
+def _flaky(flaky: Flaky) -> Document:
+    document = to_builtins(flaky) | {"parting": None}
+    move = flaky.parting
+    if move is not None:
+        document["parting"] = {"kind": move.kind, "tool": move.tool or None, "failing": move.now, "passing": move.was}
+    return dict(document)
 
 
 def _error(error: AttemptError) -> Document:

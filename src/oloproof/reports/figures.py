@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from oloproof.model.run import IntervalChoice, Run
 from oloproof.model.stopping import Stopping
-from oloproof.model.tally import Metric, Quantile, Rate, Tally
-from oloproof.stats import evidence, proportion, quantile, without_replacement
+from oloproof.model.tally import Clusters, Metric, PassK, Quantile, Rate, Tally
+from oloproof.stats import evidence, proportion, quantile, trials, without_replacement
 from oloproof.stats.rounding import percent_estimate, percent_lower, percent_upper
 
 NOTHING = "–"
@@ -30,16 +30,22 @@ class Figures(Struct, frozen=True):
     """An estimate and the interval around it: shares for a rate, the quantity's unit for a quantile.
 
     ``estimate`` is None where nothing was observed, ``lower`` and ``upper`` where a quantile has no bound.
+    ``effective`` is how many independent cases trials and clusters are worth; None where cases are plainly counted.
     """
 
     estimate: float | None
     lower: float | None
     upper: float | None
+    effective: float | None = None
 
 
 def figures(metric: Metric, choice: IntervalChoice) -> Figures:
     """Estimate and interval of a metric by the method and at the level chosen for display."""
     match metric:
+        case Rate(clusters=Clusters() as clusters):
+            return _of_trials(clusters, choice, metric="pass_hat_k", k=1)
+        case PassK(type=kind, k=k, clusters=clusters):
+            return _of_trials(clusters, choice, metric=kind, k=k)
         case Rate(tally=tally):
             lower, upper = proportion.interval(
                 tally.passed, tally.failed, tally.missing, method=choice.method, level=choice.level
@@ -52,6 +58,17 @@ def figures(metric: Metric, choice: IntervalChoice) -> Figures:
             return Figures(bounds.estimate, bounds.lower, bounds.upper)
         case _:
             assert_never(metric)
+
+
+def _of_trials(clusters: Clusters, choice: IntervalChoice, *, metric: trials.Metric, k: int) -> Figures:
+    found = trials.of_clusters(clusters.counted, metric=metric, k=k, method=choice.method, level=choice.level)
+    estimate = trials.estimate_of_clusters(clusters.counted, metric=metric, k=k)
+    return Figures(estimate, found.lower, found.upper, found.effective)
+
+
+def rate_estimate(clusters: Clusters) -> float | None:
+    """The mean of the cases' pass rates."""
+    return trials.estimate_of_clusters(clusters.counted, metric="pass_hat_k")
 
 
 def run_figures(metric: Metric, run: Run) -> Figures:
@@ -92,8 +109,10 @@ def estimate_text(metric: Metric, estimate: float | None) -> str:
     if estimate is None:
         return NOTHING
     match metric:
-        case Rate(tally=tally):
+        case Rate(tally=tally, clusters=None):
             return percent_estimate(tally.passed, tally.observed) + "%"
+        case Rate() | PassK():
+            return percent_estimate(*estimate.as_integer_ratio()) + "%"
         case Quantile(unit=unit):
             return f"{quantity_text(estimate, rounding=ROUND_HALF_EVEN)} {unit}"
         case _:
@@ -103,7 +122,7 @@ def estimate_text(metric: Metric, estimate: float | None) -> str:
 def interval_text(metric: Metric | None, *, lower: float | None, upper: float | None) -> str:
     """``[67.2%, 92.7%]`` or ``[10, no bound] steps``; an unknown metric is taken for a rate."""
     match metric:
-        case None | Rate():
+        case None | Rate() | PassK():
             low = NO_BOUND if lower is None else percent_lower(lower) + "%"
             high = NO_BOUND if upper is None else percent_upper(upper) + "%"
             return f"[{low}, {high}]"
@@ -115,20 +134,41 @@ def interval_text(metric: Metric | None, *, lower: float | None, upper: float | 
             assert_never(metric)
 
 
-def counts_text(metric: Metric, *, not_run: int = 0) -> str:
-    """``33 / 40 observed · 0 missing · 0 excluded``, or ``p95 of 39 observed · 1 missing · 0 excluded``. ``not_run``
-    says how many of the missing cases of a criterion never began, where that was by design."""
+def counts_text(metric: Metric, effective: float | None = None, *, not_run: int = 0) -> str:
+    """``33 / 40 observed · 0 missing · 0 excluded``, or ``p95 of 39 observed · 1 missing · 0 excluded``.
+
+    ``effective`` is that of the metric's figures, for one over trials or clusters. ``not_run`` says how many of the
+    missing cases of a criterion never began, where that was by design.
+    """
     match metric:
         case Rate(tally=tally) if not_run:
             missing = f"{tally.missing} missing, {not_run} of them not run"
             return f"{tally.passed} / {tally.observed} observed · {missing} · {tally.excluded} excluded"
-        case Rate(tally=tally):
-            return f"{tally.passed} / {tally.observed} observed · {_unobserved(tally.missing, tally.excluded)}"
-        case Quantile(quantile=written, distribution=cases):
-            rank = f"p{percent_of(written)} of {cases.observed_count} observed"
-            return f"{rank} · {_unobserved(cases.missing_count, cases.excluded)}"
+        case Rate(tally=tally, clusters=clusters):
+            if clusters is None:
+                return f"{tally.passed} / {tally.observed} observed · {_unobserved(tally.missing, tally.excluded)}"
+            tried, cases = clusters.trials, clusters.cases
+            noun = "observed" if tried.n == cases else "trials observed"
+            counts = f"{tried.passed} / {tried.observed} {noun} · {_unobserved(tried.missing, tally.excluded)}"
+            always = "" if tried.n == cases else f" · {tally.passed} / {cases} cases pass all"
+            return f"{counts}{always}{_worth(clusters, effective)}"
+        case Quantile(quantile=written, distribution=values):
+            rank = f"p{percent_of(written)} of {values.observed_count} observed"
+            return f"{rank} · {_unobserved(values.missing_count, values.excluded)}"
+        case PassK(type=kind, k=k):
+            sign = "@" if kind == "pass_at_k" else "^"
+            counts = f"pass{sign}{k} of {metric.observed} observed"
+            return f"{counts} · {_unobserved(metric.missing, metric.excluded)}{_worth(metric.clusters, effective)}"
         case _:
             assert_never(metric)
+
+
+def _worth(clusters: Clusters, effective: float | None) -> str:
+    """What trials and clusters are worth, never more than it is."""
+    if effective is None:
+        return ""
+    related = "" if not clusters.related else f"in {clusters.independent} clusters "
+    return f" · {related}worth {plain(Decimal(int(effective * 10)) / 10)} cases"
 
 
 def quantity_text(value: float, *, rounding: str) -> str:
@@ -152,8 +192,8 @@ def plain(number: Decimal) -> str:
 
 
 def total(metrics: Iterable[Metric]) -> Tally:
-    """The verdicts of all criteria together: what a list of one entry a case and criterion holds."""
-    return sum((metric.tally for metric in metrics if isinstance(metric, Rate)), Tally())
+    """The verdicts of all criteria together: what a list of one entry a trial and criterion holds."""
+    return sum((metric.judged for metric in metrics if isinstance(metric, Rate)), Tally())
 
 
 def _unobserved(missing: int, excluded: int) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oloproof.model.tally import Measured, Rate, SliceGroup, Tally
-from oloproof.reports.figures import NOTHING
+from oloproof.model.tally import Measured, Rate, SliceGroup
+from oloproof.reports.figures import NOTHING, estimate_text, rate_estimate
 from oloproof.reports.inert import inert
 from oloproof.reports.shapes import Table
 from oloproof.stats.rounding import percent_estimate
@@ -23,11 +23,15 @@ def slice_grid(measured: Measured) -> Table:
 
 
 def _cells(group: SliceGroup, criteria: list[str]) -> list[str]:
-    tallies = {metric.id: metric.tally for metric in group.metrics if isinstance(metric, Rate)}
-    return [_cell(tallies.get(criterion, Tally())) for criterion in criteria]
+    rates = {metric.id: metric for metric in group.metrics if isinstance(metric, Rate)}
+    return [_cell(rates.get(criterion)) for criterion in criteria]
 
 
-def _cell(tally: Tally) -> str:
-    if not tally.observed:
+def _cell(rate: Rate | None) -> str:
+    """The estimate, and the verdicts behind it: one a trial."""
+    if rate is None or not rate.judged.observed:
         return NOTHING
-    return f"{percent_estimate(tally.passed, tally.observed)}% ({tally.passed}/{tally.observed})"
+    judged = rate.judged
+    if rate.clusters is None:
+        return f"{percent_estimate(judged.passed, judged.observed)}% ({judged.passed}/{judged.observed})"
+    return f"{estimate_text(rate, rate_estimate(rate.clusters))} ({judged.passed}/{judged.observed})"

@@ -36,6 +36,11 @@ def render(view: View) -> str:
         ("metric", "estimate", "interval", "cases"),
         ((_cell(row.id), _own(row.estimate), _own(row.interval), _own(row.counts)) for row in view.metrics),
     )
+    comment.table(
+        "Flaky cases",
+        ("criterion", "case", "passed", "where they part"),
+        ((_cell(row.criterion), _cell(row.case), _own(row.passed), _cell(row.parting)) for row in view.flaky),
+    )
     comment.block(
         "errors", (f"- {_code(error.label)}: {_code(error.text)}" for error in view.errors), opening="### Errors\n\n"
     )

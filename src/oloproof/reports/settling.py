@@ -22,7 +22,7 @@ from oloproof.model.decision import (
     RateFinding,
     Superiority,
 )
-from oloproof.model.tally import Quantile
+from oloproof.model.tally import Quantile, Tally
 from oloproof.reports.words import Subject
 from oloproof.stats import paired, planning, quantile
 
@@ -49,6 +49,8 @@ def settling_of(subject: Subject) -> Settling | None:
         return None
     level = subject.level
     match subject.decision.finding, subject.rule:
+        case RateFinding(trials=Tally()), _:
+            return None  # cases that were tried more than once, or belong together, are worth no whole number
         case RateFinding(tally=tally), IntervalThreshold(min=str() as least, max=None):
             return _of_rate(tally.passed, tally.failed, tally.missing, Fraction(least), subject.method, level)
         case RateFinding(tally=tally), IntervalThreshold(min=None, max=str() as most):

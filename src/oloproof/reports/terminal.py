@@ -65,6 +65,11 @@ def render(view: View, *, width: int, color: bool, encoding: str = "utf-8", all_
     else:
         _grid(page, view)
     page.table(
+        "flaky cases",
+        ("criterion", "case", "passed", "where they part"),
+        [(row.criterion, row.case, row.passed, row.parting) for row in view.flaky],
+    )
+    page.table(
         "rules",
         ("rule", "metric", "state", "why"),
         [(row.rule, row.metric, row.state, row.words) for row in view.decisions],

@@ -32,6 +32,7 @@ from oloproof.reports.figures import (
     run_figures,
     total,
 )
+from oloproof.reports.flakiness import FlakyRow, flaky_rows
 from oloproof.reports.grid import slice_grid
 from oloproof.reports.hints import Typed, errors_in_words, next_steps
 from oloproof.reports.inert import TEXT_LIMIT, inert
@@ -79,7 +80,7 @@ class View(Struct, frozen=True, kw_only=True):
 
     ``inspect`` is the command that shows the report again. ``errors`` says of what went wrong how often it did, each
     with the command that shows the first. ``grid`` holds the slices in short, a row a slice value, whose intervals and
-    quantiles ``grid_hint`` shows.
+    quantiles ``grid_hint`` shows. ``flaky`` are the cases that pass in some of their trials.
     """
 
     project: str
@@ -92,6 +93,7 @@ class View(Struct, frozen=True, kw_only=True):
     grid: Table
     grid_hint: Fact
     decisions: tuple[DecisionRow, ...]
+    flaky: tuple[FlakyRow, ...]
     approvals: tuple[str, ...]
     warnings: tuple[str, ...]
     outcome: Outcome
@@ -149,6 +151,7 @@ def view(report: Report, *, config: str = "") -> View:
         grid=slice_grid(report.measured),
         grid_hint=Fact("intervals and quantiles", typed("inspect", "--slices")),
         decisions=tuple(_decision_rows(report)),
+        flaky=tuple(flaky_rows(report.measured.flaky)),
         approvals=tuple(_approvals(report)),
         warnings=tuple(inert(warning, TEXT_LIMIT) for warning in report.warnings),
         outcome=report.gate.outcome,
@@ -168,12 +171,13 @@ def system_text(run: Run) -> str:
 
 def _facts(report: Report, typed: Typed) -> tuple[Fact, ...]:
     run, policy = report.run, report.policy
+    tried = f", each tried {run.trials} times" if run.trials > 1 else ""
     facts = [
         Fact("run", inert(run.id)),
         Fact("project", inert(run.project)),
         Fact("system", system_text(run)),
         Fact("status", run.status),
-        Fact("cases", str(report.measured.cases)),
+        Fact("cases", f"{report.measured.cases}{tried}"),
     ]
     if run.finished_at is not None:
         facts.append(Fact("took", _duration(run.started_at, run.finished_at)))
@@ -221,7 +225,8 @@ def _duration(started_at: str, finished_at: str) -> str:
 
 def _whole_metric_row(metric: Metric, run: Run) -> MetricRow:
     not_run = 0 if run.stopping is None else run.stopping.not_run.get(metric.id, 0)
-    return replace(_metric_row(metric, run_figures(metric, run)), counts=counts_text(metric, not_run=not_run))
+    known = run_figures(metric, run)
+    return replace(_metric_row(metric, known), counts=counts_text(metric, known.effective, not_run=not_run))
 
 
 def _metric_row(metric: Metric, known: Figures) -> MetricRow:
@@ -229,7 +234,7 @@ def _metric_row(metric: Metric, known: Figures) -> MetricRow:
         id=inert(metric.id),
         estimate=estimate_text(metric, known.estimate),
         interval=interval_text(metric, lower=known.lower, upper=known.upper),
-        counts=counts_text(metric),
+        counts=counts_text(metric, known.effective),
     )
 
 

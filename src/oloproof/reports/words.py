@@ -22,12 +22,13 @@ from oloproof.model.decision import (
     IntervalReason,
     NoBaseline,
     PairFinding,
+    PassKFinding,
     QuantileFinding,
     RateFinding,
     Rule,
 )
 from oloproof.model.run import Report
-from oloproof.model.tally import Metric, Quantile
+from oloproof.model.tally import Metric, Quantile, Rate
 from oloproof.reports.figures import NO_BOUND, NOTHING, interval_text, percent_of, plain
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.pairs import pair_reason_in_words
@@ -37,6 +38,7 @@ from oloproof.stats.counts import failure_rate_bound
 from oloproof.stats.level import tail
 from oloproof.stats.rounding import percent_estimate, percent_lower, percent_upper
 
+IntervalFinding = RateFinding | QuantileFinding | PassKFinding
 Comparison = Callable[[Decimal, Decimal], bool]
 
 _MOST_DIGITS = 10
@@ -91,6 +93,8 @@ def achieved_error(subject: Subject) -> str:
         case CountFinding(tally=tally):
             if subject.decision.state not in ("PASS", "MANUAL_REVIEW") or tally.failed or tally.missing:
                 return ""
+            if _related(subject.metric):
+                return ""  # what n independent cases would prove, these do not
             return f"no failure in {cases_text(tally.n)}: {proven(tally.n, level=level)}"
         case RateFinding(basis=Basis(method="anytime_mixture", level=sure)):
             side = percent_of(tail(sure))
@@ -99,7 +103,7 @@ def achieved_error(subject: Subject) -> str:
             return rounding.achieved_error(false_pass=false_pass, false_fail=false_fail, level=left)
         case RateFinding(false_pass=false_pass, false_fail=false_fail):
             return rounding.achieved_error(false_pass=false_pass, false_fail=false_fail, level=level)
-        case QuantileFinding():
+        case QuantileFinding() | PassKFinding():
             return ""
         case PairFinding() | NoBaseline():
             return ""
@@ -161,7 +165,7 @@ def _reason(subject: Subject) -> str:
             "observed_failures_exceed_limit" | "observed_failures_within_limit" | "missing_could_hide_failures"
         ) as reason:
             assert isinstance(finding, CountFinding)
-            return _count_in_words(finding, reason)
+            return _count_in_words(finding, reason, tried=_tried(subject.metric))
         case (
             "lower_bound_meets_minimum"
             | "upper_bound_below_minimum"
@@ -170,7 +174,7 @@ def _reason(subject: Subject) -> str:
             | "interval_within_bounds"
             | "interval_overlaps_threshold"
         ) as reason:
-            assert isinstance(finding, RateFinding | QuantileFinding)
+            assert isinstance(finding, RateFinding | QuantileFinding | PassKFinding)
             return _interval_in_words(subject, finding, reason)
         case (
             "difference_above_zero"
@@ -203,21 +207,34 @@ def _reason(subject: Subject) -> str:
             assert_never(never)
 
 
-def _count_in_words(finding: CountFinding, reason: CountReason) -> str:
-    failures, missing = _failures(finding.tally.failed), cases_text(finding.missing)
+def _related(metric: Metric | None) -> bool:
+    """Whether cases belong together."""
+    clusters = metric.clusters if isinstance(metric, Rate) else None
+    return clusters is not None and clusters.related
+
+
+def _tried(metric: Metric | None) -> bool:
+    """Whether cases were tried more than once, so that one of them may pass and fail."""
+    clusters = metric.clusters if isinstance(metric, Rate) else None
+    return clusters is not None and clusters.trials.n > clusters.cases
+
+
+def _count_in_words(finding: CountFinding, reason: CountReason, *, tried: bool) -> str:
+    failed, missing = finding.tally.failed, cases_text(finding.missing)
+    failures = f"{cases_text(failed)} with a failed trial" if tried else f"{_failures(failed)} observed"
     allowed = f"{finding.max_failures} allowed"
     match reason:
         case "observed_failures_exceed_limit":
-            return f"{failures} observed, {allowed}"
+            return f"{failures}, {allowed}"
         case "observed_failures_within_limit":
-            return f"{failures} observed and {missing} missing, {allowed}"
+            return f"{failures} and {finding.missing if tried else missing} missing, {allowed}"
         case "missing_could_hide_failures":
-            return f"{failures} observed, {allowed}; {missing} missing could hide more"
+            return f"{failures}, {allowed}; {missing} missing could hide more"
         case _:
             assert_never(reason)
 
 
-def _interval_in_words(subject: Subject, finding: RateFinding | QuantileFinding, reason: IntervalReason) -> str:
+def _interval_in_words(subject: Subject, finding: IntervalFinding, reason: IntervalReason) -> str:
     minimum, maximum, lower, upper = finding.minimum, finding.maximum, finding.lower, finding.upper
     match reason:
         case "lower_bound_meets_minimum":
@@ -237,7 +254,7 @@ def _interval_in_words(subject: Subject, finding: RateFinding | QuantileFinding,
             assert_never(reason)
 
 
-def _overlap(subject: Subject, finding: RateFinding | QuantileFinding) -> str:
+def _overlap(subject: Subject, finding: IntervalFinding) -> str:
     named = (("minimum", finding.minimum), ("maximum", finding.maximum))
     limits = " and ".join(f"{name} {subject.limit(limit)}" for name, limit in named if limit is not None)
     interval = interval_text(subject.metric, lower=finding.lower, upper=finding.upper)

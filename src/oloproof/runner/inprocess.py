@@ -6,7 +6,7 @@ Prints go where they always go and nothing is timed out, so that one can stop at
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import Context
 
@@ -16,7 +16,7 @@ from oloproof.record.journal import Event
 from oloproof.runner.attempts import CaseJob
 from oloproof.runner.loading import Loaded, LoadError, declared_by, load_function, require_one_argument
 from oloproof.runner.protocol import Ran, decode_word
-from oloproof.runner.system import attempt_of, not_run, order_of
+from oloproof.runner.system import Turn, attempt_of, not_run, order_of, turns
 
 
 class LocalSystem:
@@ -29,15 +29,17 @@ class LocalSystem:
         self._system = system
         self._stopping = False
 
-    def run(self, cases: Iterable[Case], *, window: int | None = None) -> Iterator[Attempt]:
-        for case in cases:
-            yield not_run(case) if self._stopping else self._attempt(case)
+    def run(
+        self, cases: Iterable[Case], *, trials: Sequence[int] = (1,), window: int | None = None
+    ) -> Iterator[Attempt]:
+        for turn in turns(cases, trials):
+            yield not_run(turn) if self._stopping else self._attempt(turn)
 
     def stop(self) -> None:
         self._stopping = True
 
-    def _attempt(self, case: Case) -> Attempt:
-        job = CaseJob(order_of(0, case), self._system, timeout_s=self._timeout_s, sink=_nowhere)
+    def _attempt(self, turn: Turn) -> Attempt:
+        job = CaseJob(order_of(0, turn), self._system, timeout_s=self._timeout_s, sink=_nowhere)
         with _streams_kept():
             if self._system.is_async:
                 import asyncio
@@ -47,7 +49,7 @@ class LocalSystem:
                 ran = Context().run(job.run)
         # The same way over JSON as from a worker, so that what is judged is the same.
         answer = decode_word(job.line(ran))
-        return attempt_of(case, answer if isinstance(answer, Ran) else ran)
+        return attempt_of(turn, answer if isinstance(answer, Ran) else ran)
 
 
 @contextmanager

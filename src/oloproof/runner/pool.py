@@ -6,17 +6,19 @@ Threads are daemons: a server that never ends its answer holds up neither the ru
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 
 from oloproof.model.case import Attempt, Case
 from oloproof.runner.protocol import Declared, Ran, RunCase
-from oloproof.runner.system import attempt_of, not_run, order_of
+from oloproof.runner.system import Turn, attempt_of, not_run, order_of, turns
 
 WINDOW = 256
 """How many cases are read from the oldest that has no answer on."""
+
+Orders = SimpleQueue[tuple[RunCase, Future[Ran | None]] | None]
 
 
 class Pool:
@@ -32,41 +34,43 @@ class Pool:
     def __init__(self, ask: Callable[[RunCase], Ran], *, concurrency: int) -> None:
         self._ask = ask
         self._concurrency = concurrency
-        self._orders: SimpleQueue[tuple[RunCase, Future[Ran | None]] | None] = SimpleQueue()
         self._stopping = False
 
-    def run(self, cases: Iterable[Case], *, window: int | None = None) -> Iterator[Attempt]:
-        """The attempts, in the order of the cases."""
+    def run(
+        self, cases: Iterable[Case], *, trials: Sequence[int] = (1,), window: int | None = None
+    ) -> Iterator[Attempt]:
+        """The attempts, in the order of the cases and their trials."""
         window = window or WINDOW
-        asked: deque[tuple[Case, Future[Ran | None]]] = deque()
+        asked: deque[tuple[Turn, Future[Ran | None]]] = deque()
+        orders, over = Orders(), Event()
         threads = 0
         try:
-            for n, case in enumerate(cases):
+            for n, turn in enumerate(turns(cases, trials)):
                 answer: Future[Ran | None] = Future()
-                self._orders.put((order_of(n, case), answer))
-                asked.append((case, answer))
+                orders.put((order_of(n, turn), answer))
+                asked.append((turn, answer))
                 if threads < self._concurrency:
                     threads += 1
-                    Thread(target=self._work, name="oloproof-case", daemon=True).start()
+                    Thread(target=self._work, args=(orders, over), name="oloproof-case", daemon=True).start()
                 while asked and (len(asked) >= window or asked[0][1].done()):
                     yield _attempt(*asked.popleft())
             while asked:
                 yield _attempt(*asked.popleft())
         finally:
-            self._stopping = True
+            over.set()
             for _ in range(threads):
-                self._orders.put(None)
+                orders.put(None)
 
     def stop(self) -> None:
         """Ask nothing more."""
         self._stopping = True
 
-    def _work(self) -> None:
-        while (item := self._orders.get()) is not None:
+    def _work(self, orders: Orders, over: Event) -> None:
+        while (item := orders.get()) is not None:
             order, answer = item
-            answer.set_result(None if self._stopping else self._ask(order))
+            answer.set_result(None if self._stopping or over.is_set() else self._ask(order))
 
 
-def _attempt(case: Case, answer: Future[Ran | None]) -> Attempt:
+def _attempt(turn: Turn, answer: Future[Ran | None]) -> Attempt:
     ran = answer.result()
-    return not_run(case) if ran is None else attempt_of(case, ran)
+    return not_run(turn) if ran is None else attempt_of(turn, ran)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from oloproof.model.case import Attempt, Case
@@ -21,8 +21,10 @@ class LoadedSystem(Protocol):
     def log(self) -> str:
         """The first 64 KiB of what it printed outside of any case so far."""
 
-    def run(self, cases: Iterable[Case], *, window: int | None = None) -> Iterator[Attempt]:
-        """Attempts in the order of the cases, which are read as they are needed.
+    def run(
+        self, cases: Iterable[Case], *, trials: Sequence[int] = (1,), window: int | None = None
+    ) -> Iterator[Attempt]:
+        """Attempts in the order of the cases, which are read as they are needed; of each case these trials in order.
 
         With a ``window``, no case begins that lies so many places or more behind the first whose attempt has not been
         taken: with 1, the next begins once whoever took the last one asks for another.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,11 +19,11 @@ from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers import recordings
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.evidence import CaseProblem
-from oloproof.model.project import ImportSpec, Project, RecordedSystem
+from oloproof.model.project import MOST_TRIALS, ImportSpec, Project, RecordedSystem
 from oloproof.model.recording import Recording, brings_a_case, read, skim, to_attempt, to_case
 from oloproof.project import check_cases, place_in_line
 from oloproof.record.steps import printable
-from oloproof.store import SourceRef, file_digest
+from oloproof.store import SourceRef, file_digest, identity
 
 if TYPE_CHECKING:
     from oloproof.importers.reading import Import
@@ -46,7 +47,10 @@ class Recordings:
         self.source = printable(f"recorded {' '.join(system.patterns)}{formats}")
         self.interrupted = False
         """:meth:`stop` left some recordings unread."""
+        self.trials = project.trials or 1
+        """How many trials each case has; once all is read, the highest number where the project does not say."""
         self._project = project
+        self._system = system
         self._reader = read if project.user_evaluators else skim
         self._strict = system.imported is not None and system.imported.strict
         self._own_dataset = cases is None
@@ -54,6 +58,7 @@ class Recordings:
         self._files = [(file, _reference(file, project.directory), _digest(file)) for file in system.files]
         self._stopped = False
         self._ignored = 0
+        self._lacking = 0
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -65,6 +70,9 @@ class Recordings:
             told.append(
                 f"{self._ignored:,} {noun} {verb} input, expected or metadata, which are ignored beside a dataset"
             )
+        if self._lacking and self.trials > 1:
+            noun, verb = ("trial", "was") if self._lacking == 1 else ("trials", "were")
+            told.append(f"{self._lacking:,} {noun} {verb} not recorded of the {self.trials} that each case should have")
         return tuple(told)
 
     @property
@@ -77,7 +85,7 @@ class Recordings:
         self._stopped = True
 
     def attempts(self) -> Iterator[Attempted]:
-        """Every recording, in the order of the files, then the cases for which there is none.
+        """Every recording, in the order of the files, then the cases and trials for which there is none.
 
         After the first problem nothing more is yielded; the rest is still checked, and a UsageError tells all.
         """
@@ -100,10 +108,12 @@ class Recordings:
             # One case a key is enough to find an `expected` key that nothing reads and that is nearly one that is read.
             check_cases([case], self._project, file=file)
         not_run = AttemptError(kind="not_run", message="the run was stopped") if self._stopped else None
-        recorded = {case_id for case_id, _ in seen}
-        for case in self._cases.values():
-            if case.id not in recorded:
-                yield Attempted(case, Attempt(case_id=case.id, error=not_run))
+        self.trials = self._project.trials or max((trial for _, trial in seen), default=1)
+        for case in self._cases.values() if not self._own_dataset else self._incomplete(seen):
+            for trial in range(1, self.trials + 1):
+                if (case.id, trial) not in seen:
+                    self._lacking += 1
+                    yield Attempted(case, Attempt(case_id=case.id, trial=trial, error=not_run))
 
     def _read(self) -> Iterator[tuple[tuple[str, int], Recording, SourceRef | None]]:
         return self._read_own() if self._import is None else self._read_foreign(self._import)
@@ -126,6 +136,36 @@ class Recordings:
                         return
                     yield (file, line.number), recording, SourceRef(reference, digest, line.offset, line.length)
 
+    def _incomplete(self, seen: Collection[tuple[str, int]]) -> Iterator[Case]:
+        """Where recordings are their own dataset, the cases that lack a trial. Raises a UsageError unless all
+        recordings of a case bring the same one. They are read again for it, since only what has trials needs it."""
+        if self.trials == 1 or self._stopped:
+            return
+        counts = Counter(case_id for case_id, _ in seen)
+        first: dict[str, tuple[str, tuple[str, int]]] = {}
+        problems: list[Problem] = []
+        lacking: list[Case] = []
+        for place, recording, _ in self._read_again():
+            case = to_case(recording)
+            # Metadata may be about the trial: a label, a reward. A foreign format decides itself what is one task.
+            brought = "" if self._import else identity((case.input, case.expected))
+            known, known_at = first.setdefault(case.id, (brought, place))
+            if known_at is place and counts[case.id] < self.trials:
+                lacking.append(case)
+            if known != brought:
+                where = f"{known_at[0]}:{known_at[1]}"
+                what = f"case {case.id!r}, trial {recording.trial}, is another case than at {where}"
+                hint = "give every trial of a case the same input and expected"
+                problems.append(Problem("OLO632", what, hint, file=place[0], line=place[1]))
+        if problems:
+            raise UsageError(problems[:MOST_PROBLEMS])
+        yield from lacking
+
+    def _read_again(self) -> Iterator[tuple[tuple[str, int], Recording, SourceRef | None]]:
+        if self._import is None or self._system.imported is None:
+            return self._read_own()
+        return self._read_foreign(_import(self._system.files, self._system.imported))
+
     def _problems(
         self,
         place: tuple[str, int],
@@ -136,6 +176,11 @@ class Recordings:
     ) -> list[Problem]:
         """What is wrong with a recording beside the others. ``seen`` says where each case and trial was recorded."""
         file, line = place
+        most = self._project.trials or MOST_TRIALS
+        if recording.trial > most:
+            what = f"trial {recording.trial:,} of case {recording.case!r}, and a case has at most {most:,}"
+            hint = "number the trials of a case 1, 2, 3 …, and write `trials:`, how many they are"
+            return [Problem("OLO631", what, hint, file=file, line=line)]
         first = seen.setdefault((recording.case, recording.trial), place)
         if first is not place:
             what = f"case {recording.case!r}, trial {recording.trial}, was recorded already at {first[0]}:{first[1]}"

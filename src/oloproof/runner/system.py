@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 from zlib import crc32
 
 from oloproof.model.case import Attempt, AttemptError, Case
@@ -13,11 +14,28 @@ from oloproof.runner.protocol import Declared, Judged, LoadSystem, Ran, RunCase
 from oloproof.runner.supervisor import Loss, Supervisor
 
 
+class Turn(NamedTuple):
+    """A case, and which of its trials."""
+
+    case: Case
+    trial: int
+
+    @property
+    def seed(self) -> int:
+        """The same whenever this trial of this case runs: CRC-32 of ``TRIAL:ID`` in UTF-8."""
+        return crc32(f"{self.trial}:{self.case.id}".encode())
+
+
+def turns(cases: Iterable[Case], trials: Sequence[int]) -> Iterator[Turn]:
+    """One case after the other, each with all its trials."""
+    return (Turn(case, trial) for case in cases for trial in trials)
+
+
 class WorkerSystem:
     """A system in a worker process."""
 
     def __init__(self, kind: CallableSystem, config: str) -> None:
-        self._supervisor: Supervisor[Case, Attempt] = Supervisor(
+        self._supervisor: Supervisor[Turn, Attempt] = Supervisor(
             LoadSystem(kind.target, os.fsencode(kind.directory), kind.timeout_s),
             _Attempts(),
             config=config,
@@ -29,8 +47,10 @@ class WorkerSystem:
     def log(self) -> str:
         return self._supervisor.log
 
-    def run(self, cases: Iterable[Case], *, window: int | None = None) -> Iterator[Attempt]:
-        return self._supervisor.run(cases, window=window)
+    def run(
+        self, cases: Iterable[Case], *, trials: Sequence[int] = (1,), window: int | None = None
+    ) -> Iterator[Attempt]:
+        return self._supervisor.run(turns(cases, trials), window=window)
 
     def stop(self) -> None:
         self._supervisor.stop()
@@ -48,35 +68,42 @@ class WorkerSystem:
 
 
 class _Attempts:
-    """The desk of a system: a case becomes an attempt, whatever its end."""
+    """The desk of a system: a turn becomes an attempt, whatever its end."""
 
-    def order(self, n: int, job: Case) -> RunCase:
+    def order(self, n: int, job: Turn) -> RunCase:
         return order_of(n, job)
 
-    def answered(self, job: Case, word: Ran | Judged) -> Attempt:
+    def answered(self, job: Turn, word: Ran | Judged) -> Attempt:
         if not isinstance(word, Ran):
             return self.lost(job, Loss("system_error", "the worker answered what was not asked"))
         return attempt_of(job, word)
 
-    def lost(self, job: Case, loss: Loss) -> Attempt:
+    def lost(self, job: Turn, loss: Loss) -> Attempt:
         error = AttemptError(kind=loss.kind, message=loss.message)
-        return Attempt(case_id=job.id, error=error, trajectory=loss.trajectory, state=loss.state, log=loss.log)
+        return Attempt(
+            case_id=job.case.id,
+            trial=job.trial,
+            error=error,
+            trajectory=loss.trajectory,
+            state=loss.state,
+            log=loss.log,
+        )
 
-    def not_run(self, job: Case) -> Attempt:
+    def not_run(self, job: Turn) -> Attempt:
         return not_run(job)
 
 
-def order_of(n: int, case: Case) -> RunCase:
+def order_of(n: int, turn: Turn) -> RunCase:
     """What the system may know of a case: not what is expected of it."""
-    trial = 1
-    seed = crc32(f"{trial}:{case.id}".encode())
-    return RunCase(n, case.id, case.input, seed, trial, case.metadata)
+    case = turn.case
+    return RunCase(n, case.id, case.input, turn.seed, turn.trial, case.metadata)
 
 
-def attempt_of(case: Case, ran: Ran) -> Attempt:
+def attempt_of(turn: Turn, ran: Ran) -> Attempt:
     """The attempt that an answer describes."""
     return Attempt(
-        case_id=case.id,
+        case_id=turn.case.id,
+        trial=turn.trial,
         output=ran.output,
         error=ran.error,
         trajectory=ran.trajectory,
@@ -86,7 +113,7 @@ def attempt_of(case: Case, ran: Ran) -> Attempt:
     )
 
 
-def not_run(case: Case) -> Attempt:
+def not_run(turn: Turn) -> Attempt:
     """The attempt that the run ended before."""
     error = AttemptError(kind="not_run", message="the run was stopped before this case began")
-    return Attempt(case_id=case.id, error=error)
+    return Attempt(case_id=turn.case.id, trial=turn.trial, error=error)

@@ -19,8 +19,13 @@ from typing import Literal, NamedTuple
 
 from oloproof.stats import cluster
 from oloproof.stats.cluster import Cluster, ClusterInterval
+from oloproof.stats.proportion import Method
 
 Metric = Literal["pass_at_k", "pass_hat_k"]
+
+
+Clusters = Sequence[tuple[Sequence[tuple[int, int, int]], int]]
+"""The cases of a cluster, each as (passed, failed, missing) trials, and how many clusters have just such cases."""
 
 
 class Trials(NamedTuple):
@@ -55,12 +60,19 @@ def estimate(cases: Sequence[Trials], *, metric: Metric, k: int = 1) -> float | 
     return fsum(values) / len(values) if values else None
 
 
+def estimate_of_clusters(clusters: Clusters, *, metric: Metric, k: int = 1) -> float | None:
+    """:func:`estimate` of a suite that is counted by what its clusters hold."""
+    cases = [Trials(*case) for members, count in clusters for case in members for _ in range(count)]
+    return estimate(cases, metric=metric, k=k)
+
+
 def interval(
     cases: Sequence[Trials],
     *,
     metric: Metric,
     k: int = 1,
     groups: Sequence[Hashable] | None = None,
+    method: Method = "wilson",
     level: float = 0.95,
 ) -> ClusterInterval:
     """The interval of the suite's metric, by :mod:`oloproof.stats.cluster`.
@@ -69,15 +81,26 @@ def interval(
     ⌊R / k⌋ choices of k are independent; as soon as one trial is missing, those of a case count as one. Raises
     ValueError where groups and cases differ in number, and unless 0 < level < 1.
     """
-    members: Mapping[Hashable, list[tuple[float, float]]] = defaultdict(list)
+    members: Mapping[Hashable, list[Trials]] = defaultdict(list)
     for name, case in zip(range(len(cases)) if groups is None else groups, cases, strict=True):
-        members[name].append(bounds(case, metric=metric, k=k))
-    clusters = [
-        Cluster(fsum(low for low, _ in values), fsum(high for _, high in values), len(values))
-        for values in members.values()
-    ]
-    complete = all(case.missing == 0 for case in cases)
-    return cluster.interval(clusters, most=sum(sum(case) // k for case in cases) if complete else 0, level=level)
+        members[name].append(case)
+    return of_clusters([(each, 1) for each in members.values()], metric=metric, k=k, method=method, level=level)
+
+
+def of_clusters(
+    clusters: Clusters, *, metric: Metric, k: int = 1, method: Method = "wilson", level: float = 0.95
+) -> ClusterInterval:
+    """:func:`interval` of a suite that is counted by what its clusters hold."""
+    values: list[Cluster] = []
+    most = 0
+    complete = True
+    for members, count in clusters:
+        cases = [Trials(*case) for case in members]
+        ends = [bounds(case, metric=metric, k=k) for case in cases]
+        values += [Cluster(fsum(low for low, _ in ends), fsum(high for _, high in ends), len(cases))] * count
+        most += sum(sum(case) // k for case in cases) * count
+        complete = complete and all(case.missing == 0 for case in cases)
+    return cluster.interval(values, most=most if complete else 0, method=method, level=level)
 
 
 def counted(cases: Sequence[Trials]) -> Trials:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oloproof.store.baseline import encode_baseline, read_baseline
-from oloproof.store.codec import RunDigest, SourceRef, StoredCase, stored_case
+from oloproof.store.codec import RunDigest, SourceRef, StoredCase, identity, stored_case
 from oloproof.store.names import new_run_id
 from oloproof.store.sources import file_digest
 from oloproof.store.store import AttemptVerdicts, Store
@@ -16,6 +16,7 @@ __all__ = [
     "StoredCase",
     "encode_baseline",
     "file_digest",
+    "identity",
     "new_run_id",
     "read_baseline",
     "stored_case",

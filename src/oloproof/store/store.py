@@ -282,6 +282,14 @@ class Store:
             start, size, data = found
             return self._resolved(header, row, unpack(inflate(data)[start : start + size]))
 
+    def attempts(self, run_id: str) -> Iterator[tuple[int, Side]]:
+        """Every attempt's trial and what is counted of it, in the order of the run, also of one that has not ended."""
+        row = self._row(run_id)
+        with store_errors(self._path):
+            trials = self._db.execute("SELECT trial FROM cases WHERE run = ? ORDER BY ordinal", (row,))
+            for (trial,), side in zip(trials, self._sides(row), strict=True):
+                yield trial, side
+
     def sides(self, run_id: str, *, identified: bool) -> Sides:
         """The run as a comparison sees it. ``identified``: say also what each case asked and expected.
 

@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oloproof.metrics.alignment import Move, align, parting
+from oloproof.metrics.alignment import align, parting
+from oloproof.model.tally import Move
 from oloproof.model.trajectory import Step
 
 

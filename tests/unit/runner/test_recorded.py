@@ -52,7 +52,7 @@ LINES = [{"case": "a"}, {"case": "b"}, {"case": "a", "trial": 2}]
         (1, [("a", 1)], True),
         (2, [("a", 1), ("b", 1)], True),
         (3, [("a", 1), ("b", 1), ("a", 2)], False),
-        (9, [("a", 1), ("b", 1), ("a", 2)], False),
+        (9, [("a", 1), ("b", 1), ("a", 2), ("b", 2)], False),
     ],
 )
 def test_a_stop_that_left_recordings_unread_is_told(

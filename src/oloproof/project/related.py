@@ -1,0 +1,45 @@
+"""Cases that belong together: whether there are any, and whether every rule can be decided on them."""
+
+from __future__ import annotations
+
+from oloproof.model.case import Case
+from oloproof.model.decision import Equivalence, NonInferiority, Policy, Superiority
+from oloproof.model.project import METADATA_PREFIX, Project
+from oloproof.project import codes
+from oloproof.project.places import key_place
+from oloproof.project.problems import Problems, shown
+
+
+class Clustering:
+    """Sees the cases one by one. Problems are those of the configuration."""
+
+    def __init__(self, project: Project, problems: Problems) -> None:
+        self._project = project
+        self._problems = problems
+        self._names: set[str] = set()
+        self._related = False
+
+    def see(self, case: Case) -> None:
+        """The next case."""
+        if (name := self._project.cluster_of(case)) is not None:
+            self._related = self._related or name in self._names
+            self._names.add(name)
+
+    def conclude(self) -> None:
+        """Note what is wrong with all of them together."""
+        if self._project.cluster is not None and not self._names:
+            line, column = key_place(self._project.config, "cluster")
+            named = METADATA_PREFIX + ".".join(self._project.cluster)
+            hint = "name what the cases that belong together have in common, or leave cluster out"
+            self._problems.on(line, column, codes.NO_CLUSTER, f"no case has {shown(named)}", hint=hint)
+        if self._related:
+            for rule in compared_as_independent(self._project.policy):
+                message = f"rule {shown(rule)} compares cases as independent ones, and cases of a cluster are not"
+                hint = "kind: max_new_failures needs no independence; or leave the clusters out"
+                self._problems.on(0, 0, codes.CLUSTERED_PAIRS, message, hint=hint)
+
+
+def compared_as_independent(policy: Policy | None) -> list[str]:
+    """The rules that are decided on an interval of a paired difference."""
+    rules = () if policy is None else policy.rules
+    return [rule.id for rule in rules if isinstance(rule, Superiority | NonInferiority | Equivalence)]
