@@ -297,3 +297,22 @@ def test_a_plan_counts_cases_that_are_tried_once(tmp_path: Path) -> None:
     assert (oloproof(directory, "plan").code, "OLO638" in oloproof(directory, "plan").err) == (2, True)
     oloproof(directory, "run")
     assert "OLO638" in oloproof(directory, "plan", "latest").err
+
+
+def test_a_command_is_told_which_trial_it_is(tmp_path: Path) -> None:
+    agent = """
+    import json, sys
+    case = json.loads(sys.stdin.readline())
+    print(json.dumps({"output": {"answer": "yes" if case["trial"] in case["input"] else "no"}}))
+    """
+    directory = of_trials(tmp_path, [1], [1, 2, 3], app=agent, system={"command": ["python3", "app.py"]})
+    rate = metric(oloproof(directory, "run", "--json").json, "right")
+    assert rate["trials"] == {"passed": 4, "failed": 2, "missing": 0}
+
+
+def test_a_run_with_trials_does_not_stop_early(tmp_path: Path) -> None:
+    done = oloproof(of_trials(tmp_path, *SUITE), "run", "--stop-early")
+    assert (done.code, "OLO650" in done.err) == (2, True)
+    cases = of_customers("ann", "ann", "bob")
+    related = project(tmp_path / "b", cases=[row | {"cluster": "x"} for row in cases], rules=[FLOOR])
+    assert "OLO650" in oloproof(related, "run", "--stop-early").err

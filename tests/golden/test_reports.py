@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from golden import specimens
+from golden import specimens, trials
 from oloproof.reports import document, markdown, terminal
 from oloproof.reports.case import case_view
 from oloproof.reports.junit import junit
@@ -19,6 +19,7 @@ REPORTS = {
     "triage": specimens.triage,
     "stopped": specimens.stopped,
     "odd": specimens.odd,
+    "trials": trials.tried,
 }
 CASES = {"looping": specimens.looping_case, "odd": specimens.odd_case}
 

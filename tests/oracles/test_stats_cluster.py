@@ -11,6 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from oloproof.stats import cluster, trials
 from oloproof.stats.cluster import Cluster
+from oloproof.stats.proportion import Method
 from oloproof.stats.trials import Trials
 
 
@@ -117,3 +118,24 @@ def test_metrics_of_k_are_unbiased(rate: float) -> None:
     for metric, truth in (("pass_at_k", 1 - (1 - rate) ** k), ("pass_hat_k", rate**k)):
         means = (trials.bounds(Trials(c, tried - c), metric=metric, k=k)[0] for c in range(tried + 1))
         assert sum(m * value for m, value in zip(masses, means, strict=True)) == pytest.approx(truth, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["wilson", "exact"])
+@pytest.mark.parametrize("lost", [(0.1, 0.1), (0.0, 0.3), (0.3, 0.0)])
+def test_coverage_with_trials_that_go_missing(method: Method, lost: tuple[float, float]) -> None:
+    """Over 300 suites from a fixed seed, also where what failed is what is lost, or what passed."""
+    rolls = np.random.default_rng(11)
+    for truth, kinds in ((0.81, (0.98, 0.3)), (0.75, (1.0, 0.0))):
+        rates = np.where(rolls.random((300, 40)) < 0.75, *kinds)
+        passed = rolls.binomial(5, rates)
+        seen, failed = rolls.binomial(passed, 1 - lost[0]), rolls.binomial(5 - passed, 1 - lost[1])
+        ends = np.array(
+            [
+                trials.interval(
+                    [Trials(p, f, 5 - p - f) for p, f in zip(*row, strict=True)], metric="pass_hat_k", method=method
+                )[1:]
+                for row in zip(seen.tolist(), failed.tolist(), strict=True)
+            ]
+        )
+        assert ((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean() >= 0.95
+        assert (ends[:, 0] >= truth).mean() <= 0.03

@@ -19,7 +19,8 @@ from oloproof.model.run import Report, Run
 from oloproof.pipeline import Ports
 from oloproof.project import load
 from oloproof.project.nodes import SURROGATE
-from oloproof.reports.document import Document, encode, report_document
+from oloproof.reports.document import encode, report_document
+from oloproof.reports.findings import Document
 from oloproof.reports.view import VerdictRow, view
 from oloproof.store import Store
 
@@ -133,7 +134,7 @@ def show_report(
     if junit is not None:
         from oloproof.reports.junit import junit as render_junit
 
-        write_file(junit, render_junit(drawn, verdict_rows(store, report.run)))
+        write_file(junit, render_junit(drawn, verdict_rows(store, report.run, reruns=False)))
     if as_json:
         print_json(report_document(report))
     else:
@@ -147,9 +148,12 @@ def named_config(config: Path) -> str:
     return "" if config == Path(CONFIG) else str(config)
 
 
-def verdict_rows(store: Store, run: Run) -> Iterator[VerdictRow]:
-    """Every verdict of a stored run, with its reason."""
+def verdict_rows(store: Store, run: Run, *, reruns: bool = True) -> Iterator[VerdictRow]:
+    """Every verdict of a stored run, with its reason; those of re-runs, which count for nothing but what they confirm,
+    where they are wanted."""
     for case_id, trial, judgments, error in store.judgments(run.id):
+        if trial > run.trials and not reruns:
+            continue
         for criterion, judgment in zip(run.criteria, judgments, strict=True):
             yield VerdictRow(
                 case=case_id,

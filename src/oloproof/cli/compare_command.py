@@ -70,6 +70,8 @@ def command(candidate: str, baseline: str, config: Path, membership: Membership,
         )
         if header.stopping is not None and header.stopping.after is not None:
             print("  the candidate stopped early: the cases that it left out are missing pairs")
+        if header.clustered:
+            print("  cases belong to clusters: the intervals take them as independent, and are too narrow")
         for note in comparison_notes(comparison):
             print(f"  {note}")
         if isinstance(was, Sides):

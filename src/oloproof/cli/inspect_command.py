@@ -25,8 +25,10 @@ from oloproof.cli.common import (
     verdict_rows,
 )
 from oloproof.errors import Problem, UsageError
+from oloproof.model.judgment import WORDS
 from oloproof.model.run import CaseRecord, Run
 from oloproof.reports.inert import inert_lines
+from oloproof.reports.lists import TrialVerdicts
 from oloproof.store import Store
 
 Listing = Literal["failures", "missing", "verdicts"]
@@ -49,7 +51,7 @@ VIEWS = {
 @click.option(
     "--case", "case_id", type=TEXT, metavar="ID", help="One case: its numbered steps, with the offending marked."
 )
-@click.option("--trial", type=COUNT, default=1, show_default=True, help="Which attempt at --case.")
+@click.option("--trial", type=COUNT, help="Which attempt at --case; default: the first that failed, else the first.")
 @click.option("--all-steps", is_flag=True, help="With --case: every step, however many there are.")
 @click.option("--failures", is_flag=True, help="The verdicts that failed, with the reason and the steps.")
 @click.option("--missing", is_flag=True, help="The verdicts that are missing, with the reason.")
@@ -63,7 +65,7 @@ def command(
     run: str,
     config: Path,
     case_id: str | None,
-    trial: int,
+    trial: int | None,
     all_steps: bool,
     failures: bool,
     missing: bool,
@@ -87,7 +89,9 @@ def command(
     with open_store(config, create=False) as store:
         header = find_run(store, run, config)
         if case_id is not None:
-            _show_case(store.case(header.id, case_id, trial), as_json=as_json, all_steps=all_steps)
+            trials = _trials(store, header, case_id) if header.trials > 1 or header.reruns else []
+            record = store.case(header.id, case_id, trial or _telling(trials))
+            _show_case(record, trials, as_json=as_json, all_steps=all_steps)
         elif log:
             sys.stdout.writelines(f"{line}\n" for line in inert_lines(store.log(header.id)))
         elif failures or missing or verdicts:
@@ -135,15 +139,37 @@ def _refuse_ignored(given: list[str]) -> None:
         raise UsageError(problems)
 
 
-def _show_case(record: CaseRecord, *, as_json: bool, all_steps: bool) -> None:
+def _trials(store: Store, header: Run, case_id: str) -> list[TrialVerdicts]:
+    """Every attempt at the case."""
+    rows = sorted((row for row in store.verdicts(header.id) if row.case_id == case_id), key=lambda row: row.trial)
+    return [
+        TrialVerdicts(
+            trial=row.trial,
+            rerun=row.trial > header.trials,
+            verdicts=tuple(zip(header.criteria, map(WORDS.__getitem__, row.codes), strict=True)),
+        )
+        for row in rows
+    ]
+
+
+def _telling(trials: list[TrialVerdicts]) -> int:
+    """The first trial that failed, else the first."""
+    return next((each.trial for each in trials if any(word == "fail" for _, word in each.verdicts)), 1)
+
+
+def _show_case(record: CaseRecord, trials: list[TrialVerdicts], *, as_json: bool, all_steps: bool) -> None:
     if as_json:
         from oloproof.reports.document import case_document
 
-        print_json(case_document(record))
+        print_json(case_document(record, trials))
     else:
         from oloproof.reports import terminal
         from oloproof.reports.case import case_view
+        from oloproof.reports.lists import trials_table
 
+        if len(trials) > 1:
+            print_rendered(partial(terminal.render_table, trials_table(trials)))
+            print(f"trial {record.attempt.trial}; --trial N shows another\n")
         print_rendered(partial(terminal.render_case, case_view(record, all_steps=all_steps)))
 
 

@@ -49,6 +49,13 @@ class ProgressWatch(Watch):
             self._bar.start()
             self._bar.add_task("", total=self._total or None)
 
+    def confirming(self, cases: int, times: int) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        noun, again = ("case", "once") if cases == 1 else ("cases", "once each")
+        often = again if times == 1 else f"{times} times" if cases == 1 else f"{times} times each"
+        print(f"{cases} newly broken {noun}: run again {often}", file=sys.stderr)
+
     def judged(self, count: int) -> None:
         self._done += count
         if self._bar is not None:

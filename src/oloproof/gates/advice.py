@@ -8,7 +8,7 @@ from typing import get_args
 
 from oloproof.model.decision import Decision, Policy, RateFinding, State
 from oloproof.model.project import METADATA_PREFIX
-from oloproof.model.tally import NONE, UNPLACED, Measured, Quantile, Rate
+from oloproof.model.tally import NONE, UNPLACED, Measured, PassK, Quantile, Rate
 from oloproof.stats.level import tail
 
 LOW_CONFIDENCE = 0.9
@@ -40,8 +40,10 @@ def _vacuous(measured: Measured) -> Iterator[str]:
     """Criteria, quantiles and slices that say nothing of any case."""
     for metric in measured.metrics:
         match metric:
-            case Rate(id, tally) if not tally.observed:
+            case Rate(id, tally) if not metric.judged.observed:
                 yield f"criterion '{id}' judged no case: {tally.missing} missing, {tally.excluded} excluded"
+            case PassK(id=id, k=k) if not metric.observed:
+                yield f"metric '{id}' observed no case: none has {k} trials that are known"
             case Quantile(id=id, distribution=distribution) if not distribution.observed_count:
                 yield f"metric '{id}' observed no case: {distribution.missing_count} missing"
     for name, groups in groupby(measured.slices, key=lambda group: group.slice):

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from oloproof.errors import Problem, UsageError, did_you_mean
 from oloproof.gates.exit import blocks
-from oloproof.gates.pairs import kind_of, on_pairs
+from oloproof.gates.pairs import confirmation_of, kind_of, on_pairs
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import (
     Approval,
@@ -45,7 +45,7 @@ from oloproof.model.decision import (
     Superiority,
 )
 from oloproof.model.stopping import Settled, Stopping
-from oloproof.model.tally import Clusters, Measured, Metric, PairTable, PassK, Quantile, Rate, Tally
+from oloproof.model.tally import Clusters, Measured, Metric, PassK, Quantile, Rate, Tally
 from oloproof.stats import evidence, proportion, quantile, sequential, trials
 from oloproof.stats.boundaries import Boundaries, boundaries
 from oloproof.stats.counts import at_most_failures
@@ -77,7 +77,6 @@ def decide(
     problems = [problem for rule in policy.rules for problem in _problems(rule, metrics)]
     if problems:
         raise UsageError(problems)
-    tables = {} if comparison is None else {criterion.id: criterion.table for criterion in comparison.criteria}
     given = {approval.run_digest: approval.by for approval in approvals if run_digest}
 
     def approver(rule: Rule, finding: Finding) -> str | None:
@@ -87,7 +86,7 @@ def decide(
         return given.get(approval_digest(run_digest, rule, finding, policy=policy, comparison=comparison))
 
     decisions = (
-        _decision(rule, _found(rule, metrics[rule.metric], tables, policy, stopping), policy, approver)
+        _decision(rule, _found(rule, metrics[rule.metric], comparison, policy, stopping), policy, approver)
         for rule in policy.rules
     )
     return tuple(decisions if stopping is None else (_after_stop(decision, policy, stopping) for decision in decisions))
@@ -140,11 +139,11 @@ def _after_stop(decision: Decision, policy: Policy, stopping: Stopping) -> Decis
 
 
 def _found(
-    rule: Rule, metric: Metric, tables: Mapping[str, PairTable], policy: Policy, stopping: Stopping | None
+    rule: Rule, metric: Metric, comparison: Comparison | None, policy: Policy, stopping: Stopping | None
 ) -> tuple[Finding, Answer]:
     match rule, metric:
         case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures(), Rate():
-            return _on_pairs(rule, tables.get(rule.metric), policy)
+            return _on_pairs(rule, comparison, policy)
         case ObservedCount(), Rate():
             return _on_count(rule, metric.tally)
         case IntervalThreshold(), Rate(clusters=None) if stopping is not None and rule.id in stopping.rules:
@@ -161,10 +160,16 @@ def _found(
             raise AssertionError(f"rule '{rule.id}' does not fit its metric")
 
 
-def _on_pairs(rule: PairRule, table: PairTable | None, policy: Policy) -> tuple[Finding, Answer]:
-    if table is None:
+def _on_pairs(rule: PairRule, comparison: Comparison | None, policy: Policy) -> tuple[Finding, Answer]:
+    criteria = () if comparison is None else comparison.criteria
+    at = next((at for at, each in enumerate(criteria) if each.id == rule.metric), None)
+    if comparison is None or at is None:
         return NoBaseline(kind=kind_of(rule)), ("INSUFFICIENT_EVIDENCE", "no_baseline")
-    finding, answer = on_pairs(rule, table, level=policy.confidence_level)
+    criterion, confirmation = criteria[at], None
+    if isinstance(rule, MaxNewFailures):
+        again = {rerun.case: [codes[at] for codes in rerun.codes] for rerun in comparison.reruns}
+        confirmation = confirmation_of(rule, criterion.broken_cases, again)
+    finding, answer = on_pairs(rule, criterion.table, level=policy.confidence_level, confirmation=confirmation)
     if answer[1] == "new_failures_exceed_limit":
         return finding, answer  # what broke is broken, however few pairs there are
     return finding, held_back(rule, n=finding.n, missing=finding.missing) or answer

@@ -6,7 +6,7 @@ from oloproof.metrics.alignment import align, parting
 from oloproof.metrics.compare import compare
 from oloproof.metrics.measurement import MAX_VALUES, Measurement
 from oloproof.metrics.quantities import UNITS, observe
-from oloproof.metrics.repeated import Repeated
+from oloproof.metrics.repeated import Repeated, by_case
 from oloproof.metrics.slices import parse_slice, placer
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Measurement",
     "Repeated",
     "align",
+    "by_case",
     "compare",
     "observe",
     "parse_slice",

@@ -96,6 +96,7 @@ def compare(
         criteria=_criteria(criteria, pairs),
         quantiles=_quantiles(candidate, baseline, pairs),
         slices=_slices(candidate, baseline, pairs, len(criteria), membership),
+        trials=candidate.trials,
         migrations=_migrations(candidate, baseline, pairs, len(criteria)),
     )
 

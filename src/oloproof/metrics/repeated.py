@@ -11,11 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from oloproof.metrics.measurement import slice_groups
 from oloproof.metrics.quantities import UNITS, distribution
-from oloproof.model.comparison import Side
+from oloproof.model.comparison import Side, Sides
 from oloproof.model.project import PassKSpec, QuantileSpec, SliceSpec
 from oloproof.model.tally import (
+    UNPLACED,
     Amount,
     AtLeast,
     CaseTrials,
@@ -128,6 +131,29 @@ class _Counter:
                 named[cluster].append(case)
         counts.update(tuple(sorted(members)) for members in named.values())
         return Clusters(tuple(sorted(counts.items()))), excluded
+
+
+def by_case(sides: Sides) -> Sides:
+    """Each case once, as a comparison pairs it: it passed if all its trials did, and failed if one failed. Its
+    quantities are those of its largest trial; a slice value on which its trials differ is ``(unplaced)``."""
+    if sides.trials == 1:
+        return sides
+    cases: defaultdict[str, list[Side]] = defaultdict(list)
+    for side in sides.cases:
+        cases[side.case_id].append(side)
+    return replace(sides, cases=tuple(_together(tried) for tried in cases.values()))
+
+
+def _together(tried: Sequence[Side]) -> Side:
+    first = tried[0]
+    letters = zip(*(side.codes for side in tried), strict=True)
+    places = zip(*(side.places for side in tried), strict=True)
+    return replace(
+        first,
+        codes="".join("f" if "f" in each else each[0] if len(set(each)) == 1 else "m" for each in letters),
+        places=tuple(each[0] if len(set(each)) == 1 else UNPLACED for each in places),
+        amounts=tuple(_largest(at, tried) for at in range(len(first.amounts))),
+    )
 
 
 def _word(case: CaseTrials) -> str:

@@ -37,7 +37,7 @@ class QuantileId(Struct, frozen=True):
 
 
 class Sides(Struct, frozen=True, kw_only=True):
-    """A run as a comparison sees it: what was judged, and every case of it once."""
+    """A run as a comparison sees it: what was judged, and every case of it once, however many ``trials`` it had."""
 
     run: str
     project: str
@@ -46,6 +46,7 @@ class Sides(Struct, frozen=True, kw_only=True):
     slices: tuple[str, ...] = ()
     quantiles: tuple[QuantileId, ...] = ()
     cases: tuple[Side, ...]
+    trials: int = 1
 
 
 class CriterionPairs(Struct, frozen=True):
@@ -91,6 +92,14 @@ class Migration(Struct, frozen=True):
     after: tuple[Tally, ...]
 
 
+class Rerun(Struct, frozen=True):
+    """A case that a rule asked to be run again, with one letter a criterion for each time, in the comparison's order of
+    criteria."""
+
+    case: str
+    codes: tuple[str, ...]
+
+
 class Comparison(Struct, frozen=True, kw_only=True):
     """Everything that was counted of two runs.
 
@@ -111,3 +120,5 @@ class Comparison(Struct, frozen=True, kw_only=True):
     quantiles: tuple[QuantilePairs, ...] = ()
     slices: tuple[SlicePairs, ...] = ()
     migrations: tuple[Migration, ...] = ()
+    trials: int = 1
+    reruns: tuple[Rerun, ...] = ()

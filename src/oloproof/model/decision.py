@@ -88,9 +88,13 @@ class Equivalence(RuleBase, frozen=True, kw_only=True, tag="equivalence", tag_fi
 
 
 class MaxNewFailures(RuleBase, frozen=True, kw_only=True, tag="max_new_failures", tag_field="kind"):
-    """At most ``max_new_failures`` cases that passed in the baseline may fail now. About the suite that ran."""
+    """At most ``max_new_failures`` cases that passed in the baseline may fail now. About the suite that ran.
+
+    Those cases are run ``confirm`` times more, and one that passes every time counts as no new failure.
+    """
 
     max_new_failures: int
+    confirm: int = 0
 
 
 PairRule = Superiority | NonInferiority | Equivalence | MaxNewFailures
@@ -228,9 +232,26 @@ class PassKFinding(Struct, frozen=True, kw_only=True):
         return self.observed + self.missing
 
 
+class Confirmation(Struct, frozen=True, kw_only=True):
+    """What running the ``broken`` cases again came to, ``rerun`` of them ``times`` times: ``cleared`` passed every
+    time, ``persisted`` failed once more or were not run again, and of the rest it is ``unknown``: a re-run is missing,
+    and none failed."""
+
+    times: int
+    broken: int
+    rerun: int
+    cleared: int
+    persisted: int
+
+    @property
+    def unknown(self) -> int:
+        return self.broken - self.cleared - self.persisted
+
+
 class PairFinding(Struct, frozen=True, kw_only=True):
     """What a rule about a comparison looked at: ``lower`` and ``upper`` bound the candidate's pass rate minus the
-    baseline's. ``margin`` is None for a superiority; for new failures ``limit`` is how many may be."""
+    baseline's. ``margin`` is None for a superiority; for new failures ``limit`` is how many may be, and
+    ``confirmation`` is there where a rule asks for one."""
 
     kind: PairKind
     table: PairTable
@@ -238,6 +259,7 @@ class PairFinding(Struct, frozen=True, kw_only=True):
     upper: float
     margin: float | None = None
     limit: int | None = None
+    confirmation: Confirmation | None = None
 
     @property
     def n(self) -> int:

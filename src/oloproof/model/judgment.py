@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from msgspec import UNSET, Struct
@@ -26,6 +27,9 @@ MissingReason = Literal[
     "evaluator_error",
 ]
 ExcludedReason = Literal["no_declared_tools", "no_declared_route", "no_reference", "not_selected"]
+
+WORDS: Mapping[str, Word] = {"p": "pass", "f": "fail", "m": "missing", "x": "excluded"}
+"""Each word by the letter that stands for it where there are many."""
 
 MISSING_REASONS: tuple[str, ...] = get_args(MissingReason)
 EXCLUDED_REASONS: tuple[str, ...] = get_args(ExcludedReason)

@@ -37,10 +37,10 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     Times are RFC 3339 in UTC. ``partial`` is what narrowed it (``--limit 5``), "" for a full run; ``in_process``
     marks a debugger's run; neither is ever gated. ``own_dataset``: the recordings were their own dataset, and
     ``expected_cases`` is the ``cases: N`` that a gate then needs. ``trials`` is how often each case was tried;
-    attempts beyond are re-runs, which count for nothing but what they confirm. ``clustered``: cases belong together.
-    ``stopping`` is how the run could stop early, None where it could not.
-    ``ungated_by_choice``: ``policy: none`` or ``--no-gate``. ``log_lines`` counts what user code printed outside of any
-    case. ``digest`` identifies the judged content, for approvals.
+    up to ``reruns`` further ones of a case count for nothing but what they confirm. ``clustered``: cases belong
+    together. ``stopping`` is how the run could stop early, None where it could not. ``ungated_by_choice``:
+    ``policy: none`` or ``--no-gate``. ``log_lines`` counts what user code printed outside of any case. ``digest``
+    identifies the judged content, for approvals.
     """
 
     id: str
@@ -62,6 +62,7 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     expected_cases: int | None = None
     trials: int = 1
     clustered: bool = False
+    reruns: int = 0
     ungated_by_choice: bool = False
     log_lines: int = 0
     stopping: Stopping | None = None

@@ -6,7 +6,7 @@ dice) comes in through :class:`Ports`. Nothing here prints, parses an option or 
 
 from __future__ import annotations
 
-from oloproof.pipeline.comparing import compare, comparison_report, partings
+from oloproof.pipeline.comparing import compare, comparison_report, partings, sides_of
 from oloproof.pipeline.deciding import gate, report, stored_gate, stored_report
 from oloproof.pipeline.foreseeing import outlooks, rehearsal
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
@@ -27,6 +27,7 @@ __all__ = [
     "rehearsal",
     "report",
     "run",
+    "sides_of",
     "stored_gate",
     "stored_report",
     "wished",

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from oloproof import metrics
 from oloproof.errors import Problem, UsageError
 from oloproof.model.collector import collector_paused
-from oloproof.model.comparison import Comparison, Membership
+from oloproof.model.comparison import Comparison, Membership, Sides
 from oloproof.model.decision import PairRule, Policy
 from oloproof.model.run import Report, Run
 from oloproof.model.tally import Move
 from oloproof.pipeline.deciding import report
-from oloproof.pipeline.parting import MOST_PARTINGS, parting_of
+from oloproof.pipeline.parting import MOST_PARTINGS, AttemptId, parting_of
 from oloproof.pipeline.ports import Baseline
 from oloproof.store import Store
 
@@ -30,13 +30,16 @@ def compare(
 ) -> Comparison:
     """Pair a complete run with a baseline, case by case.
 
-    Errors: UsageError for runs that cannot be compared: of two projects, without a common case, or the same run twice.
+    What was run again when the two were compared first counts here too.
+
+    Errors: UsageError for runs that cannot be compared: of two projects, without a common case, of different numbers of
+    trials, or the same run twice.
     """
     dataset = baseline.dataset_digest if isinstance(baseline, Run) else None
     changed = dataset != candidate.dataset_digest  # the same file asked the same of every case
     with collector_paused():
-        now = store.sides(candidate.id, identified=changed)
-        was = store.sides(baseline.id, identified=changed) if isinstance(baseline, Run) else baseline
+        now = sides_of(store, candidate, identified=changed)
+        was = sides_of(store, baseline, identified=changed) if isinstance(baseline, Run) else baseline
     if now.run == was.run:
         raise UsageError(Problem("OLO619", f"run {now.run} would be compared with itself", "name another baseline"))
     if now.project != was.project:
@@ -45,8 +48,29 @@ def compare(
     if not {side.case_id for side in now.cases} & {side.case_id for side in was.cases}:
         message = f"run {now.run} and the baseline {was.run} have no case in common"
         raise UsageError(Problem("OLO619", message, "compare runs over the same dataset"))
+    if now.trials != was.trials:
+        message = f"run {now.run} tried each case {_times(now.trials)}, and the baseline {was.run} {_times(was.trials)}"
+        hint = "a case passes if all its trials do, so compare runs of equally many: --trials"
+        raise UsageError(Problem("OLO617", message, hint))
     with collector_paused():
-        return metrics.compare(now, was, membership=membership, accepted=accepted)
+        found = metrics.compare(now, was, membership=membership, accepted=accepted)
+    kept = store.comparison(candidate.id)
+    if kept is not None and kept.baseline == found.baseline and _ids(kept) == _ids(found):
+        return replace(found, reruns=kept.reruns)
+    return found
+
+
+def _ids(comparison: Comparison) -> list[str]:
+    return [criterion.id for criterion in comparison.criteria]
+
+
+def sides_of(store: Store, run: Run, *, identified: bool) -> Sides:
+    """The run as a comparison sees it, each case once."""
+    return metrics.by_case(store.sides(run.id, identified=identified))
+
+
+def _times(trials: int) -> str:
+    return "once" if trials == 1 else f"{trials} times"
 
 
 def comparison_report(
@@ -71,15 +95,33 @@ def partings(store: Store, candidate: Run, baseline: Baseline, comparison: Compa
     """Where the calls of the cases that changed part, in words; nothing where the baseline is a file without them."""
     if not isinstance(baseline, Run):
         return {}
-    found = {}
+    found: dict[str, str] = {}
+    telling = _Telling(store, candidate), _Telling(store, baseline)
     for criterion in comparison.criteria:
         changed = (criterion.broken_cases, criterion.lost_cases, criterion.fixed_cases)
         for case_id in (name for names in changed for name in names[:MOST_PARTINGS]):
             if case_id not in found and case_id not in comparison.only_in_baseline:
-                move = parting_of(store, (candidate.id, case_id, 1), (baseline.id, case_id, 1))
+                now, was = (each.attempt(case_id, criterion.id) for each in telling)
+                move = parting_of(store, now, was)
                 if move is not None:
                     found[case_id] = _worded(move)
     return found
+
+
+class _Telling:
+    """Which trial of a case tells why it did not pass: the first that failed, else the first that is missing."""
+
+    def __init__(self, store: Store, run: Run) -> None:
+        self._run = run
+        self._trials: dict[str, list[tuple[int, str]]] = {}
+        for row in store.verdicts(run.id) if run.trials > 1 else ():
+            if row.trial <= run.trials:
+                self._trials.setdefault(row.case_id, []).append((row.trial, row.codes))
+
+    def attempt(self, case_id: str, criterion: str) -> AttemptId:
+        at = self._run.criteria.index(criterion)
+        trials = {letter: trial for trial, codes in reversed(self._trials.get(case_id, [])) for letter in codes[at]}
+        return self._run.id, case_id, trials.get("f", trials.get("m", 1))
 
 
 def _worded(move: Move) -> str:

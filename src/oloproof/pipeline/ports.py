@@ -29,6 +29,9 @@ class Watch:
     def started(self, run: Run, stop: Callable[[], None]) -> None:
         """The run has its name; ``stop`` makes it launch no further case."""
 
+    def confirming(self, cases: int, times: int) -> None:
+        """So many cases that broke are run so often again."""
+
     def judged(self, count: int) -> None:
         """``count`` more cases have been judged and stored."""
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
 from itertools import chain, repeat, tee
 
 from msgspec.structs import replace
 
 from oloproof import runner
 from oloproof.errors import BrokenError
+from oloproof.model.comparison import Comparison
 from oloproof.model.project import LiveSystem, Project, RecordedSystem
 from oloproof.model.run import Report, Run
 from oloproof.model.selection import Selection
 from oloproof.pipeline.comparing import compare
+from oloproof.pipeline.confirming import confirmed
 from oloproof.pipeline.counting import Counted, evidence_of, judge_and_keep
 from oloproof.pipeline.deciding import report
 from oloproof.pipeline.identity import agreed_identity, configured_identity, run_header
@@ -65,9 +68,13 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             attempted = (Attempted(case, attempt) for case, attempt in attempts)
             course = None if planned is None else EarlyStop(planned, loaded.stop)
             counted = judge_and_keep(project, header, evidence_of(attempted, user_judge), ports, watch, course)
+            comparison = _compared(project, counted, ports, request.baseline)
+            if comparison is not None:
+                confirm = partial(confirmed, project, counted.run, comparison, cases, ports=ports, watch=watch)
+                comparison = confirm(loaded=loaded, user_judge=user_judge)
             workers.close()  # what they print as they end belongs to their log
             warnings = (*cases.warnings, *(told(project, request) if planned is None else planned.warnings))
-            return _conclude(project, counted, printed.log, ports, warnings, request.baseline)
+            return _conclude(project, counted, printed.log, ports, warnings, comparison)
 
 
 def _at_a_time(project: Project, system: LiveSystem, concurrency: int | None) -> Project:
@@ -108,9 +115,21 @@ def _judge(
             counted = judge_and_keep(project, header, evidence, ports, watch)
             if recordings.interrupted:  # also where every case of the dataset had one recording that was read
                 counted = replace(counted, run=replace(counted.run, status="interrupted"))
+            comparison = _compared(project, counted, ports, request.baseline)
             workers.close()
             warnings = (*(() if cases is None else cases.warnings), *recordings.warnings, *told(project, request))
-            return _conclude(project, counted, printed.log, ports, warnings, request.baseline)
+            return _conclude(project, counted, printed.log, ports, warnings, comparison)
+
+
+def _compared(project: Project, counted: Counted, ports: Ports, baseline: Baseline | None) -> Comparison | None:
+    """The run beside its baseline, where it has one and is whole. What was counted of it is kept first, since that is
+    where a comparison finds it."""
+    run = counted.run
+    if baseline is None or not run.is_concluded or run.partial:
+        return None
+    policy = None if run.ungated_by_choice else project.policy
+    ports.store.finish(run, counted.measured, policy)
+    return compare(ports.store, run, baseline, accepted=policy.accept_changed_cases if policy else ())
 
 
 def _conclude(
@@ -119,17 +138,16 @@ def _conclude(
     log: str,
     ports: Ports,
     warnings: tuple[str, ...],
-    baseline: Baseline | None,
+    comparison: Comparison | None,
 ) -> Report:
     """Decide, and keep what was concluded."""
-    finished = replace(counted.run, log_lines=log.rstrip("\n").count("\n") + 1 if log.strip() else 0)
+    reruns = max((len(rerun.codes) for rerun in comparison.reruns), default=0) if comparison else 0
+    lines = log.rstrip("\n").count("\n") + 1 if log.strip() else 0
+    finished = replace(counted.run, log_lines=lines, reruns=reruns)
     policy = None if finished.ungated_by_choice else project.policy
     warnings = (*project.warnings, *warnings, *counted.warnings)
     ports.store.finish(finished, counted.measured, policy, warnings=warnings, log=log)
-    comparison = None
-    if baseline is not None and finished.is_concluded and not finished.partial:
-        accepted = policy.accept_changed_cases if policy else ()
-        comparison = compare(ports.store, finished, baseline, accepted=accepted)
+    if comparison is not None:
         ports.store.keep_comparison(finished.id, comparison)
     return report(finished, counted.measured, policy, (), warnings, comparison)
 

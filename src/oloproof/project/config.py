@@ -84,7 +84,9 @@ def load(
     tried = values.get("trials") if trials is None else trials
     _check_trials(tried, system, written, measures, problems, repeated=trials is not None)
     policy_problems = Problems(str(config.parent / DEFAULT_POLICY))
-    gate = _gate(written.entry("policy"), config.parent, measures.measurable, problems, policy_problems)
+    recorded_system = system is not None and isinstance(system.kind, RecordedSystem)
+    measurable = replace(measures.measurable, recorded=recorded_system)
+    gate = _gate(written.entry("policy"), config.parent, measurable, problems, policy_problems)
     refuse([*problems.found, *policy_problems.found])
     assert system is not None
     assert section is not None

@@ -55,10 +55,12 @@ _MAX_DIGITS = 30
 
 
 class Measurable(Struct, frozen=True):
-    """The metrics that a rule may name. ``complete`` is False when some could not be read and have no known name."""
+    """The metrics that a rule may name. ``complete`` is False when some could not be read and have no known name;
+    ``recorded`` says that no case can be run again."""
 
     kinds: Mapping[str, MetricKind]
     complete: bool = True
+    recorded: bool = False
 
 
 def read_policy(path: Path, problems: Problems, measurable: Measurable) -> Policy | None:
@@ -153,6 +155,9 @@ def _rule(node: Node, problems: Problems, measurable: Measurable) -> Rule | None
         if key in values
     }
     valid = valid and None not in decimals.values()
+    if values.get("confirm") and measurable.recorded:
+        message = "confirm runs broken cases again, and the system is recorded"
+        problems.at(written.place("confirm"), codes.CONFIRMS_NOTHING, message, hint="leave confirm out")
     if kind == "interval_threshold":
         valid = _check_bounds(written, decimals, problems) and valid
     if not valid or (metric_kind is None and measurable.complete):

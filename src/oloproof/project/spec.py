@@ -208,6 +208,9 @@ class MaxNewFailuresEntry(_PairEntry, frozen=True, kw_only=True, forbid_unknown_
 
     kind: Literal["max_new_failures"]
     max_new_failures: Annotated[int, Meta(ge=0, description="How many cases may be newly broken.")]
+    confirm: Annotated[
+        int, Meta(ge=0, le=100, description="How often broken cases are run again; one counts unless all of it passes.")
+    ] = 0
 
 
 class EarlyStoppingSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,7 +9,8 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from oloproof.model.comparison import Comparison, Migration, QuantilePairs
+from oloproof.model.comparison import Comparison, Migration, QuantilePairs, Rerun
+from oloproof.model.judgment import WORDS
 from oloproof.model.run import Report
 from oloproof.model.tally import Distribution, PairTable, Tally
 from oloproof.reports.figures import NOTHING, plain
@@ -84,7 +85,23 @@ def comparison_notes(comparison: Comparison) -> Iterator[str]:
         if ids:
             more = f" and {len(ids) - MOST_FLIPS} more" if len(ids) > MOST_FLIPS else ""
             yield f"{len(ids)} {what}: {', '.join(map(inert, ids[:MOST_FLIPS]))}{more}"
+    if comparison.trials > 1:
+        yield f"each case was tried {comparison.trials} times: it passes if every trial does, and fails if one fails"
+    for rerun in comparison.reruns[:MOST_FLIPS]:
+        yield f"{inert(rerun.case)} was broken and run again: {_reruns(comparison, rerun)}"
+    if len(comparison.reruns) > MOST_FLIPS:
+        yield f"and {len(comparison.reruns) - MOST_FLIPS} more were run again: --json names them all"
     yield from map(inert, comparison.uncompared)
+
+
+def _reruns(comparison: Comparison, rerun: Rerun) -> str:
+    """``right passed 2 of 3 times``."""
+    broken = [at for at, each in enumerate(comparison.criteria) if rerun.case in each.broken_cases]
+    return ", ".join(
+        f"{inert(comparison.criteria[at].id)} passed {sum(codes[at] == 'p' for codes in rerun.codes)}"
+        f" of {len(rerun.codes)} times"
+        for at in broken
+    )
 
 
 def comparison_document(report: Report, *, decisions: list[dict[str, Any]], gate: dict[str, Any]) -> dict[str, Any]:
@@ -116,6 +133,11 @@ def comparison_document(report: Report, *, decisions: list[dict[str, Any]], gate
         "changed": list(comparison.changed),
         "accepted": list(comparison.accepted),
         "uncompared": list(comparison.uncompared),
+        "trials": comparison.trials,
+        "reruns": [
+            {"case": rerun.case, "verdicts": [_verdicts(names, codes) for codes in rerun.codes]}
+            for rerun in comparison.reruns
+        ],
         "criteria": [
             {
                 "id": criterion.id,
@@ -134,6 +156,10 @@ def comparison_document(report: Report, *, decisions: list[dict[str, Any]], gate
         "decisions": decisions,
         "gate": gate,
     }
+
+
+def _verdicts(names: list[str], codes: str) -> dict[str, str]:
+    return {name: WORDS[letter] for name, letter in zip(names, codes, strict=True)}
 
 
 def _comparison(report: Report) -> Comparison:

@@ -4,11 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
+from oloproof.model.judgment import Word
 from oloproof.reports.contrast import contrast
 from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.shapes import Table
 from oloproof.reports.view import RunRow, VerdictRow, system_text
+
+
+class TrialVerdicts(Struct, frozen=True, kw_only=True):
+    """One attempt at a case, by criterion. ``rerun``: it was made to confirm a failure, and counts for nothing else."""
+
+    trial: int
+    rerun: bool
+    verdicts: tuple[tuple[str, Word], ...]
+
+    def named(self, word: Word) -> str:
+        """The criteria with this verdict."""
+        return ", ".join(inert(criterion) for criterion, verdict in self.verdicts if verdict == word) or NOTHING
+
+
+def trials_table(trials: Iterable[TrialVerdicts]) -> Table:
+    """The attempts at a case in the order given, with the criteria that each passed, failed or leaves open."""
+    return Table(
+        "trials",
+        ("trial", "passed", "failed", "missing"),
+        tuple(
+            (
+                f"{each.trial} (re-run)" if each.rerun else str(each.trial),
+                each.named("pass"),
+                each.named("fail"),
+                each.named("missing"),
+            )
+            for each in trials
+        ),
+    )
 
 
 def runs_table(runs: Iterable[RunRow]) -> Table:

@@ -32,11 +32,12 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
     quantiles: tuple[QuantileId, ...]
     counts: dict[str, dict[str, int]]
     cases: tuple[Side, ...]
+    trials: int = 1
 
 
 def encode_baseline(sides: Sides) -> str:
     """The file's text: indented, a line a case, so that a change of one verdict is a change of one line."""
-    head = {
+    head: dict[str, Any] = {
         "format": FORMAT,
         "project": sides.project,
         "run": sides.run,
@@ -46,6 +47,8 @@ def encode_baseline(sides: Sides) -> str:
         "quantiles": to_builtins(sides.quantiles),
         "counts": _counts(sides),
     }
+    if sides.trials > 1:  # a file of one trial a case reads as it always did
+        head["trials"] = sides.trials
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
     cases = ",\n".join(f"    {json.dumps(to_builtins(side))}" for side in sides.cases)
     return "\n".join(["{", *lines, '  "cases": [', cases, "  ]", "}", ""])
@@ -74,6 +77,7 @@ def read_baseline(path: Path) -> Sides:
         slices=file.slices,
         quantiles=file.quantiles,
         cases=file.cases,
+        trials=file.trials,
     )
 
 

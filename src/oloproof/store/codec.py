@@ -17,7 +17,7 @@ from msgspec.json import Decoder, Encoder, decode, encode
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.comparison import Side
-from oloproof.model.judgment import Judgment, Word
+from oloproof.model.judgment import WORDS, Judgment, Word
 from oloproof.model.tally import Amount
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ BLOCK_BYTES = 1 << 20
 """A block is closed once it is this large before compression, so that one read never costs more than a few cases."""
 COMPRESSION = 1
 
-CODES: dict[Word, str] = {"pass": "p", "fail": "f", "missing": "m", "excluded": "x"}
+CODES: dict[Word, str] = {word: letter for letter, word in WORDS.items()}
 """A verdict in one letter; a case's codes are one letter a criterion, in the run's order of criteria."""
 
 

@@ -283,22 +283,19 @@ class Store:
             return self._resolved(header, row, unpack(inflate(data)[start : start + size]))
 
     def attempts(self, run_id: str) -> Iterator[tuple[int, Side]]:
-        """Every attempt's trial and what is counted of it, in the order of the run, also of one that has not ended."""
-        row = self._row(run_id)
+        """Every attempt's trial and what is counted of it, in the order in which they were stored, also while a run
+        goes on. Re-runs are not counted."""
+        header, row = self._header(run_id), self._row(run_id)
         with store_errors(self._path):
-            trials = self._db.execute("SELECT trial FROM cases WHERE run = ? ORDER BY ordinal", (row,))
+            trials = self._db.execute("SELECT trial FROM cases WHERE run = ? ORDER BY block, start", (row,))
             for (trial,), side in zip(trials, self._sides(row), strict=True):
-                yield trial, side
+                if not header.reruns or trial <= header.trials:
+                    yield trial, side
 
     def sides(self, run_id: str, *, identified: bool) -> Sides:
-        """The run as a comparison sees it. ``identified``: say also what each case asked and expected.
-
-        Raises :class:`UsageError` for a run of several trials of a case, whose pairs would not be independent.
-        """
+        """The run as a comparison sees it, each attempt a side. ``identified``: say also what each case asked and
+        expected."""
         header, row = self._header(run_id), self._row(run_id)
-        if header.trials > 1:
-            message = f"run {run_id} has up to {header.trials} trials of a case, and pairs need one"
-            raise UsageError(Problem("OLO617", message, "compare runs that judged each case once"))
         quantiles = [metric for metric in self.aggregates(run_id).metrics if isinstance(metric, Quantile)]
         sources = list(dict.fromkeys(metric.source for metric in quantiles))
         picks = [sources.index(metric.source) for metric in quantiles]
@@ -309,13 +306,18 @@ class Store:
                 places=tuple([same.setdefault(place, place) for place in side.places]),
                 amounts=tuple([side.amounts[at] for at in picks]),
             )
-            for side in self._sides(row)
+            for side in (self._sides(row) if not header.reruns else (side for _, side in self.attempts(run_id)))
         ]
         if header.stopping is not None:  # blocks are written in the launch order
-            places = {verdicts.case_id: place for place, verdicts in enumerate(self.verdicts(run_id))}
+            rows = (verdicts for verdicts in self.verdicts(run_id) if verdicts.trial == 1)
+            places = {verdicts.case_id: place for place, verdicts in enumerate(rows)}
             cases.sort(key=lambda side: places[side.case_id])
         if identified:
-            details = [detail.case or self._resolved(header, row, detail).case for _, _, detail in self._details(row)]
+            details = [
+                detail.case or self._resolved(header, row, detail).case
+                for _, trial, detail in self._details(row)
+                if not header.reruns or trial <= header.trials
+            ]
             cases = [
                 replace(side, question=identity(case.input), reference=identity(case.expected))
                 for side, case in zip(cases, details, strict=True)
@@ -328,6 +330,7 @@ class Store:
             slices=header.slices,
             quantiles=tuple(QuantileId(q.id, q.source, q.quantile, q.unit) for q in quantiles),
             cases=tuple(cases),
+            trials=header.trials,
         )
 
     # --- beneath ---------------------------------------------------------------------------------------------------

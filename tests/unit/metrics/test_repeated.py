@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oloproof.metrics import Repeated
-from oloproof.model.comparison import Side
+from oloproof.metrics import Repeated, by_case
+from oloproof.model.comparison import Side, Sides
 from oloproof.model.project import PassKSpec, QuantileSpec, SliceSpec
-from oloproof.model.tally import AtLeast, Clusters, Distribution, PassK, Quantile, Rate, Tally
+from oloproof.model.tally import UNPLACED, AtLeast, Clusters, Distribution, PassK, Quantile, Rate, Tally
 from oloproof.stats.trials import Trials, counted
 
 pairs = st.lists(st.text("pfm", min_size=2, max_size=2), max_size=8)
@@ -116,3 +116,19 @@ def test_clusters_of_shards_add(one: list[str], other: list[str]) -> None:
 
     together = of([*one, *other, "pp"], 0)
     assert of(one, 0) + of(other, 100) == together
+
+
+def test_a_case_is_paired_once() -> None:
+    sides = (
+        Side("c1", "ppx", ("look", "a"), (3.0,)),
+        Side("c1", "pfx", ("search", "a"), (5.0,)),
+        Side("c2", "pmx", ("look", "b"), (AtLeast(2),)),
+        Side("c2", "mpx", ("look", "b"), (1.0,)),
+    )
+    run = Sides(run="r", project="p", system="s", criteria=("a", "b", "c"), cases=sides, trials=2)
+    assert by_case(run).cases == (
+        Side("c1", "pfx", (UNPLACED, "a"), (5.0,)),
+        Side("c2", "mmx", ("look", "b"), (AtLeast(2),)),
+    )
+    once = Sides(run="r", project="p", system="s", criteria=("a", "b", "c"), cases=sides[:1])
+    assert by_case(once) is once

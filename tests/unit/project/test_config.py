@@ -79,6 +79,11 @@ def test_everything() -> None:
         ),
         UserEvaluatorSpec(criterion="mentions_the_order", target="checks:mentions_the_order"),
     )
+    assert project.trials == 4
+    assert [(spec.id, spec.type, spec.k) for spec in project.pass_k] == [
+        ("reliable", "pass_hat_k", 4),
+        ("lucky", "pass_at_k", 4),
+    ]
     assert project.metrics[0] == QuantileSpec(id="steps_p95", source="agent_steps", quantile="0.95")
     assert SliceSpec(kind="trajectory_length", name="trajectory_length", bounds=(4, 8)) in project.slices
     assert project.policy is not None
@@ -96,7 +101,7 @@ def test_everything() -> None:
         NonInferiority(id="no-worse", metric="answer_correct", margin="0.02"),
         Equivalence(id="same-shape", metric="well_formed", margin="0.05"),
         Superiority(id="better", metric="amount_right"),
-        MaxNewFailures(id="nothing-new", metric="agent_constraints_satisfied", max_new_failures=0),
+        MaxNewFailures(id="nothing-new", metric="agent_constraints_satisfied", max_new_failures=0, confirm=3),
     )
     assert project.policy.accept_changed_cases == ("case_007",)
     assert project.warnings == ()

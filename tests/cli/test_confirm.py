@@ -1,0 +1,186 @@
+"""Cases that a change broke, run again: what counts, and what is shown of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.projects import Done, Row, case, oloproof, project, write_lines
+
+WHICH = """
+import json
+from oloproof import current_case
+
+def run(case):
+    me = current_case()
+    answer = json.load(open("answers.json")).get(case, {}).get(str(me.trial), "yes")
+    if answer == "crash":
+        raise ValueError("no answer")
+    return {"answer": answer}
+"""
+"""Answers each trial of a case as a file says, and "yes" where it says nothing."""
+
+NO_NEW = {"id": "no-new", "metric": "right", "kind": "max_new_failures", "max_new_failures": 0, "confirm": 2}
+
+
+def against_baseline(
+    directory: Path, answers: dict[str, Any], *, rules: Sequence[Row] = (NO_NEW,), **config: Any
+) -> Done:
+    """A run of four cases against one in which everything passed."""
+    cases = [case(f"c{number}", f"c{number}") for number in range(1, 5)]
+    project(directory, app=WHICH, cases=cases, rules=rules, **config)
+    (directory / "answers.json").write_text("{}")
+    oloproof(directory, "run", "--no-gate")
+    oloproof(directory, "baseline", "save", "-o", "base.json")
+    (directory / "answers.json").write_text(json.dumps(answers))
+    return oloproof(directory, "run", "--baseline", "base.json", "--json")
+
+
+@pytest.mark.parametrize(
+    ("trials", "state", "confirmation"),
+    [
+        ({"1": "no"}, "PASS", {"cleared": 1, "persisted": 0, "unknown": 0}),
+        ({"1": "no", "2": "no", "3": "no"}, "FAIL", {"cleared": 0, "persisted": 1, "unknown": 0}),
+        ({"1": "no", "3": "no"}, "FAIL", {"cleared": 0, "persisted": 1, "unknown": 0}),
+        ({"1": "no", "2": "crash"}, "INSUFFICIENT_EVIDENCE", {"cleared": 0, "persisted": 0, "unknown": 1}),
+        ({"1": "no", "2": "crash", "3": "no"}, "FAIL", {"cleared": 0, "persisted": 1, "unknown": 0}),
+    ],
+)
+def test_a_new_failure_counts_unless_every_re_run_passes(
+    tmp_path: Path, trials: dict[str, str], state: str, confirmation: dict[str, int]
+) -> None:
+    done = against_baseline(tmp_path, {"c2": trials})
+    (decision,) = done.json["decisions"]
+    assert decision["state"] == state
+    assert decision["broken"] == 1
+    assert decision["confirmation"] == {"times": 2, "broken": 1, "rerun": 1} | confirmation
+    assert oloproof(tmp_path, "gate", "latest").code == done.code  # what was found again is kept
+
+
+def test_both_counts_and_every_re_run_are_shown(tmp_path: Path) -> None:
+    done = against_baseline(tmp_path, {"c2": {"1": "no"}, "c3": {"1": "no", "2": "no"}})
+    assert "2 newly broken cases: run again 2 times each" in done.err
+    told = "2 newly broken (1 confirmed, 1 passed 2 more times), 0 allowed"
+    assert told in oloproof(tmp_path, "inspect").out
+    shown = oloproof(tmp_path, "inspect", "--case", "c3").lines
+    assert [line.split("│")[1:3] for line in shown if "re-run" in line] == [
+        [" 2 (re-run) ", " –      "],
+        [" 3 (re-run) ", " right  "],
+    ]
+    trials = oloproof(tmp_path, "inspect", "--case", "c2", "--json").json["trials"]
+    assert [(each["trial"], each["rerun"], each["verdicts"]["right"]) for each in trials] == [
+        (1, False, "fail"),
+        (2, True, "pass"),
+        (3, True, "pass"),
+    ]
+    lines = oloproof(tmp_path, "inspect", "--verdicts", "--json").out.splitlines()
+    assert len(lines) == 4 + 2 * 2
+
+
+def test_re_runs_count_for_nothing_else(tmp_path: Path) -> None:
+    done = against_baseline(tmp_path, {"c2": {"1": "no", "2": "no", "3": "no"}})
+    assert done.verdict("right") == (3, 1, 0, 0)
+    assert done.json["run"]["cases"] == 4
+    oloproof(tmp_path, "inspect", "--junit", "junit.xml")
+    text = (tmp_path / "junit.xml").read_text()
+    assert ('tests="4" failures="1"' in text, text.count('classname="right"')) == (True, 4)
+    oloproof(tmp_path, "baseline", "save", "-o", "next.json")
+    assert oloproof(tmp_path, "baseline", "show", "next.json").lines[1] == "right: 3 passed, 1 failed, 0 missing"
+
+
+def test_only_what_broke_is_run_again(tmp_path: Path) -> None:
+    done = against_baseline(tmp_path, {})
+    assert ("run again" in done.err, done.code) == (False, 0)
+    assert done.json["decisions"][0]["confirmation"]["broken"] == 0
+
+
+def test_a_comparison_runs_nothing_again_but_knows_what_was(tmp_path: Path) -> None:
+    assert against_baseline(tmp_path, {"c2": {"1": "no"}}).code == 0
+    done = oloproof(tmp_path, "compare", "latest", "base.json")
+    assert (done.code, "c2 was broken and run again: right passed 2 of 2 times" in done.out) == (0, True)
+    assert oloproof(tmp_path, "compare", "latest", "base.json", "--json").json["reruns"] == [
+        {"case": "c2", "verdicts": [{"right": "pass"}, {"right": "pass"}]}
+    ]
+    oloproof(tmp_path, "run", "--no-gate")
+    done = oloproof(tmp_path, "compare", "latest", "base.json")
+    assert done.code == 1
+    assert "1 newly broken and not run again, as `run --baseline` does, 0 allowed" in done.out
+
+
+def test_more_re_runs_than_a_rule_asks_for_do_not_help_it(tmp_path: Path) -> None:
+    twice = NO_NEW | {"id": "twice"}
+    thrice = NO_NEW | {"id": "thrice", "confirm": 3}
+    done = against_baseline(tmp_path, {"c2": {"1": "no", "4": "no"}}, rules=[twice, thrice])
+    assert [each["state"] for each in done.json["decisions"]] == ["PASS", "FAIL"]
+
+
+def test_with_trials_a_case_is_broken_by_one_that_failed(tmp_path: Path) -> None:
+    done = against_baseline(tmp_path, {"c2": {"2": "no"}}, trials=2)
+    assert done.json["decisions"][0]["confirmation"]["cleared"] == 1
+    assert (done.code, done.json["flaky"][0]["case"]) == (0, "c2")
+    done = oloproof(tmp_path, "inspect", "--case", "c2", "--json").json
+    assert [(each["trial"], each["rerun"]) for each in done["trials"]] == [(1, False), (2, False), (3, True), (4, True)]
+    assert done["trial"] == 2  # the one that failed
+
+
+def test_user_functions_judge_re_runs_too(tmp_path: Path) -> None:
+    (tmp_path / "checks.py").write_text("def right(output): return output['answer'] == 'yes'\n")
+    evaluators = [{"type": "checks:right", "criterion": "right"}]
+    done = against_baseline(tmp_path, {"c2": {"1": "no"}}, evaluators=evaluators)
+    assert done.json["decisions"][0]["confirmation"]["cleared"] == 1
+
+
+def test_what_is_recorded_cannot_be_run_again(tmp_path: Path) -> None:
+    project(tmp_path, cases=[case("c1")], rules=[NO_NEW], system={"recorded": "traces.jsonl"})
+    write_lines(tmp_path / "traces.jsonl", [{"case": "c1", "output": {"answer": "yes"}}])
+    done = oloproof(tmp_path, "check")
+    assert done.code == 2
+    assert "release.yaml:1:" in done.err
+    assert "confirm runs broken cases again, and the system is recorded [OLO636]" in done.err
+
+
+# --- two runs with trials --------------------------------------------------------------------------------------------
+
+
+def test_pairs_are_of_cases(tmp_path: Path) -> None:
+    rule = {key: value for key, value in NO_NEW.items() if key != "confirm"}
+    done = against_baseline(tmp_path, {"c2": {"2": "no"}, "c3": {"1": "crash"}}, rules=[rule], trials=2)
+    (decision,) = done.json["decisions"]
+    assert (decision["broken"], decision["missing"], done.code) == (1, 1, 1)
+    found = oloproof(tmp_path, "compare", "latest", "latest~1", "--json").json
+    (criterion,) = found["criteria"]
+    assert (criterion["both_pass"], criterion["broken_cases"], criterion["lost_cases"]) == (2, ["c2"], ["c3"])
+    assert found["trials"] == 2
+    assert "each case was tried 2 times" in oloproof(tmp_path, "compare", "latest", "base.json").out
+
+
+def test_the_trial_that_failed_tells_where_the_calls_part(tmp_path: Path) -> None:
+    app = """
+    from oloproof import *
+
+    @system(records=("agent_trajectory/v1",))
+    def run(case):
+        bad = open("mode").read() == "new" and current_case().trial == 2
+        with current_case().trace() as trace:
+            trace.tool_call("search" if bad else "lookup", {})
+        return {"answer": "no" if bad else "yes"}
+    """
+    (tmp_path / "mode").write_text("old")
+    project(tmp_path, app=app, cases=[case("c1")], rules=None, trials=2)
+    oloproof(tmp_path, "run")
+    (tmp_path / "mode").write_text("new")
+    oloproof(tmp_path, "run")
+    told = oloproof(tmp_path, "compare", "latest", "latest~1", "--no-gate").out
+    assert "step 1 of the baseline: lookup is gone" in told
+
+
+def test_runs_of_different_numbers_of_trials_are_not_compared(tmp_path: Path) -> None:
+    against_baseline(tmp_path, {}, trials=2)
+    oloproof(tmp_path, "run", "--trials", "3", "--no-gate")
+    done = oloproof(tmp_path, "compare", "latest", "base.json")
+    assert (done.code, "tried each case 3 times, and the baseline" in done.err) == (2, True)
+    assert "[OLO617]" in done.err
