@@ -49,7 +49,7 @@ class Facts(TypedDict, total=False):
 
 class Builder:
     """One trajectory in the making. ``losses`` counts what could not be carried over, ``answer`` is what the agent said
-    last (None: nothing)."""
+    last (None: nothing); an agent that is used as a tool answers its caller."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -70,9 +70,13 @@ class Builder:
     def say(self, said: Json, *, final: bool = False, **facts: Unpack[Facts]) -> None:
         """The agent says something; ``final`` that this ends the run. ``said`` is ``{"role", "content", …}``."""
         content = said.get("content") if isinstance(said, dict) else said
-        if isinstance(content, str) and content:
+        if isinstance(content, str) and content and facts.get("inside") is None:
             self.answer = content
         self._add("final" if final else "message", facts, arguments=said)
+
+    def end(self) -> None:
+        """What was said last ends the run."""
+        self.steps[-1] = replace(self.steps[-1], kind="final")
 
     def hear(self, said: Json, *, kind: StepKind = "message", **facts: Unpack[Facts]) -> None:
         """A user or the environment says something. Where no agent is given, it is for whoever takes the next step."""

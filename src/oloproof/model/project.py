@@ -41,6 +41,7 @@ TraceFormat = Literal[
     "jsonl",
     "mini-swe-agent",
     "openai",
+    "otel",
     "swe-agent",
     "tau2",
 ]

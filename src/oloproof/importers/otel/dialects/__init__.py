@@ -1,0 +1,44 @@
+"""What spans mean, a module for each way of saying it. They are strangers; :func:`seen` asks them all.
+
+The first that knows a span's role decides it, and what it leaves out the others may say: many spans speak two dialects
+at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from oloproof.importers.otel.dialects import adk, claude_code, genai, mcp, openinference, traceloop, vercel
+from oloproof.importers.otel.seen import NO_ROLES, Seen
+from oloproof.importers.otel.spans import Event, Span
+
+_READERS = (vercel.read, claude_code.read, mcp.read, genai.read, openinference.read, adk.read, traceloop.read)
+
+
+def seen(span: Span) -> Seen | None:
+    """What a span says; None: nothing that has to do with an agent."""
+    found: Seen | None = None
+    for read in _READERS:
+        said = read(span)
+        if said is None:
+            continue
+        if found is None:
+            found = said
+        else:
+            found.add(said)
+    if found is None:
+        return None
+    if found.is_adk:
+        adk.settle(found)
+    if found.role in NO_ROLES and not found.scores:
+        return None
+    found.error = found.error or span.error or ""
+    return found
+
+
+def add_events(seen: Seen, events: Iterable[Event]) -> None:
+    """What log records say of a span besides."""
+    before = Seen(heard=seen.heard, said=seen.said)
+    genai.add_events(seen, events)
+    if seen.is_adk:
+        adk.settle_messages(seen, before)

@@ -1,0 +1,288 @@
+"""What was said to a model and by it, in whichever shape the telemetry keeps it.
+
+One reader takes them all: the parts of the GenAI conventions, OpenAI's ``tool_calls``, Anthropic's and Bedrock's
+blocks, Gemini's contents, the AI SDK's parts. They name their parts differently, never the same name for two things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import UNSET, Struct
+
+from oloproof.importers.builder import text_id
+from oloproof.importers.documents import NotJson, read_json
+from oloproof.importers.otel.spans import text_of
+from oloproof.model.values import Json
+
+ROLES: Final = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "model": "assistant",
+    "agent": "assistant",
+    "tool": "tool",
+    "function": "tool",
+    "system": "system",
+    "developer": "system",
+}
+_MEDIA = frozenset(
+    ("blob", "file", "uri", "image", "image_url", "input_image", "audio", "input_audio", "input_file", "video", "media")
+)
+
+
+_ITEMS = {"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
+"""Items of a Responses API that stand among messages."""
+
+
+class Text(Struct, frozen=True, gc=False):
+    """Something said."""
+
+    text: str
+
+
+class Media(Struct, frozen=True):
+    """Something shown: the part as it is."""
+
+    part: Json
+
+
+class Asked(Struct, frozen=True):
+    """A call that the model asks for. ``arguments`` UNSET: not recorded."""
+
+    name: str
+    call_id: str = ""
+    arguments: Json = UNSET
+
+
+class Answer(Struct, frozen=True):
+    """A result that the model is told. ``result`` UNSET: not recorded; ``error`` likewise (None: there was none)."""
+
+    call_id: str = ""
+    name: str = ""
+    result: Json = UNSET
+    error: Json = UNSET
+
+
+class Unread(Struct, frozen=True, gc=False):
+    """A part that is no step of the agent: reasoning, a call that the provider's server ran, anything unknown."""
+
+    kind: str
+
+
+Part = Text | Media | Asked | Answer | Unread
+
+
+class Message(Struct, frozen=True):
+    """``role`` is user, assistant, tool or system."""
+
+    role: str
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join([part.text for part in self.parts if isinstance(part, Text)])
+
+    @property
+    def asked(self) -> list[Asked]:
+        return [part for part in self.parts if isinstance(part, Asked)]
+
+    @property
+    def answers(self) -> list[Answer]:
+        return [part for part in self.parts if isinstance(part, Answer)]
+
+    @property
+    def is_heard(self) -> bool:
+        """A user says or shows something; what only carries results is no message of a user."""
+        return self.role == "user" and any(isinstance(part, Text | Media) for part in self.parts)
+
+
+def messages_of(value: Json, *, role: str = "user") -> list[Message] | None:
+    """Messages, in JSON text or not; text that is no JSON is one message of ``role``. None: there are none to read."""
+    if isinstance(value, str):
+        if not value:
+            return None
+        try:
+            value = read_json(value.encode(errors="replace"))
+        except NotJson:
+            if value.lstrip()[:1] in ("[", "{"):
+                return None  # cut off by a limit on attributes
+            return [Message(role, (Text(value),))]
+    if isinstance(value, str):
+        return [Message(role, (Text(value),))]
+    if isinstance(value, dict):
+        for key in ("messages", "contents", "input"):
+            if isinstance(value.get(key), list):
+                value = value[key]
+                break
+        else:
+            prompt = value.get("prompt")
+            if "role" not in value and (isinstance(prompt, str | list)):
+                return messages_of(prompt, role=role)
+            value = [value]
+    if not isinstance(value, list):
+        return None
+    read: list[Message] = []
+    for each in value:
+        message = message_of(each, role=role)
+        if message is None:
+            continue
+        if message.role == "assistant" and read and read[-1].role == "assistant":
+            message = Message("assistant", read.pop().parts + message.parts)  # items of one answer
+        read.append(message)
+    return read or (None if value else [])
+
+
+def message_of(value: Json, *, role: str = "user") -> Message | None:
+    """One message; ``role`` is whose it is where it does not say. None for what is none."""
+    if isinstance(value, str):
+        return Message(role, (Text(value),)) if value else None
+    if not isinstance(value, dict):
+        return None
+    if isinstance(held := value.get("message"), dict) and "role" not in value:
+        value = held
+    item = value.get("type")
+    if item in _ITEMS and "role" not in value:
+        return Message(_ITEMS[item], tuple(_part(value)))
+    named = ROLES.get(text_of(value.get("role") or item).lower(), role)
+    return Message(named, tuple(_parts(value, named)))
+
+
+def _parts(value: dict[str, Any], role: str) -> Iterator[Part]:
+    content = value.get("parts")
+    if content is None:
+        content = value.get("content")
+    if isinstance(content, dict) and isinstance(content.get("parts"), list):
+        content = content["parts"]
+    answered = role == "tool" and _is_bare(content)
+    if answered:
+        said = UNSET if content is None else content
+        yield Answer(text_id(_first(value, "tool_call_id", "id")), text_of(value.get("name")), said)
+    elif isinstance(content, str):
+        if content:
+            yield Text(content)
+    elif isinstance(content, list | dict):
+        for part in content if isinstance(content, list) else [content]:
+            yield from _part(part)
+    calls = value.get("tool_calls")
+    if isinstance(calls, list):
+        for call in calls:
+            yield from _part(call)
+    if isinstance(legacy := value.get("function_call"), dict):
+        yield from _part({"function": legacy})
+
+
+def _is_bare(content: Json) -> bool:
+    """A tool message's content is its result, and not a list of results that name their calls."""
+    if not isinstance(content, list):
+        return True
+    return not any(isinstance(answer, Answer) for part in content for answer in _part(part))
+
+
+def _part(part: Json) -> Iterator[Part]:
+    """What a part says: nothing, or one thing."""
+    if isinstance(part, str):
+        if part:
+            yield Text(part)
+        return
+    match part:
+        case {"type": "text" | "input_text" | "output_text"}:
+            text = _first(part, "content", "text")
+            if isinstance(text, str) and text:
+                yield Text(text)
+        case {"type": "tool_call", "name": name}:
+            yield Asked(text_of(name), text_id(part.get("id")), _first(part, "arguments", "args", absent=UNSET))
+        case {"type": "tool_call_response"}:
+            result = _first(part, "response", "result", absent=UNSET)
+            yield Answer(text_id(part.get("id")), text_of(part.get("name")), result)
+        case {"type": "tool_use", "name": name}:
+            yield Asked(text_of(name), text_id(part.get("id")), part.get("input", UNSET))
+        case {"type": "tool_result"}:
+            yield _answered(part, part.get("tool_use_id"), part.get("content", UNSET), part.get("is_error"))
+        case {"type": "tool-call", "toolName": name}:
+            arguments = _first(part, "input", "args", absent=UNSET)
+            yield Asked(text_of(name), text_id(part.get("toolCallId")), arguments)
+        case {"type": "tool-result" | "tool-error"}:
+            yield _ai_sdk_answer(part)
+        case {"toolCallId": call_id, "toolName": name}:
+            yield Asked(text_of(name), text_id(call_id), _first(part, "input", "args", absent=UNSET))
+        case {"type": "function_call", "name": name}:
+            yield Asked(text_of(name), text_id(part.get("call_id")), part.get("arguments", UNSET))
+        case {"type": "function_call_output"}:
+            yield Answer(text_id(part.get("call_id")), text_of(part.get("name")), part.get("output", UNSET))
+        case {"custom": {"name": name, **custom}}:
+            yield Asked(text_of(name), text_id(part.get("id")), custom.get("input", UNSET))
+        case {"function": {"name": name, **function}}:
+            yield Asked(text_of(name), text_id(part.get("id")), function.get("arguments", UNSET))
+        case {"function_call": dict(asked)} | {"functionCall": dict(asked)}:
+            yield Asked(text_of(asked.get("name")), text_id(asked.get("id")), asked.get("args", UNSET))
+        case {"function_response": dict(told)} | {"functionResponse": dict(told)}:
+            yield Answer(text_id(told.get("id")), text_of(told.get("name")), told.get("response", UNSET))
+        case {"toolUse": {"name": name, **call}}:
+            yield Asked(text_of(name), text_id(call.get("toolUseId")), call.get("input", UNSET))
+        case {"toolResult": dict(told)}:
+            yield _answered(told, told.get("toolUseId"), told.get("content", UNSET), told.get("status") == "error")
+        case {"type": kind} if kind in _MEDIA:
+            yield Media(part)
+        case {"type": str(kind)} if kind:
+            yield Unread(kind)
+        case {"text": str(text)}:
+            if text:
+                yield Unread("reasoning") if part.get("thought") is True else Text(text)
+        case {"inline_data": dict()} | {"inlineData": dict()} | {"file_data": dict()} | {"fileData": dict()}:
+            yield Media(part)
+        case _:
+            yield Unread("unknown")
+
+
+def _answered(part: dict[str, Any], call_id: Json, content: Json, failed: Json) -> Answer:
+    result = blocks_text(content)
+    error: Json = UNSET if failed is None else None
+    if failed is True:
+        error = result if isinstance(result, str) and result else "error"
+    return Answer(text_id(call_id), text_of(part.get("name")), result, error)
+
+
+def blocks_text(content: Json) -> Json:
+    """The only text, or JSON, in a list of blocks; anything else as it is."""
+    match content:
+        case [{"text": str(text)}]:
+            return text
+        case [{"json": value}]:
+            return value
+        case _:
+            return content
+
+
+def _ai_sdk_answer(part: dict[str, Any]) -> Answer:
+    output = _first(part, "output", "result", absent=UNSET)
+    error: Json = None
+    match output:
+        case {"type": "error-text" | "error-json", "value": value}:
+            output, error = value, value if isinstance(value, str) else "error"
+        case {"type": "text" | "json" | "content", "value": value}:
+            output = value
+        case _:
+            pass
+    if part.get("type") == "tool-error":
+        error = text_of(part.get("error")) or "error"
+    return Answer(text_id(part.get("toolCallId")), text_of(part.get("toolName")), output, error)
+
+
+def _first(value: dict[str, Any], *keys: str, absent: Json = None) -> Json:
+    for key in keys:
+        if key in value:
+            return value[key]
+    return absent
+
+
+def json_or_text(value: Json) -> Json:
+    """The JSON value that text is, or the text."""
+    if isinstance(value, str):
+        try:
+            return read_json(value.encode())
+        except (NotJson, UnicodeEncodeError):
+            return value
+    return value

@@ -1,0 +1,69 @@
+"""Spans and log records as plain values, whatever they were exported in."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec import UNSET, Struct
+
+from oloproof.model.values import Json
+
+UNSPECIFIC: Final = "_OTHER"
+"""The ``error.type`` of an instrumentation that has no better word."""
+
+
+class Event(Struct, gc=False):
+    """Something that happened during a span: ``time`` in ns (0: unknown), ``body`` UNSET where it has none."""
+
+    name: str
+    time: int = 0
+    attributes: dict[str, Any] = {}
+    body: Json = UNSET
+
+
+class Log(Struct, gc=False):
+    """A log record; ``span_id`` "" where it names no span."""
+
+    trace_id: str
+    span_id: str
+    event: Event
+
+
+class Span(Struct, kw_only=True):
+    """A span. ``start`` and ``end`` in ns since 1970, 0: unknown. ``failed``: its status says so, ``message`` how.
+
+    ``resource`` is who sent it, ``scope`` what recorded it.
+    """
+
+    trace_id: str
+    span_id: str
+    parent_id: str = ""
+    name: str = ""
+    start: int = 0
+    end: int = 0
+    attributes: dict[str, Any] = {}
+    events: list[Event] = []
+    failed: bool = False
+    message: str = ""
+    resource: dict[str, Any] = {}
+    scope: str = ""
+
+    @property
+    def error(self) -> str | None:
+        """What went wrong, in the span's words; None: nothing."""
+        kind = text_of(self.attributes.get("error.type"))
+        if not self.failed and not kind:
+            return None
+        message = self.message
+        for event in self.events:
+            if event.name == "exception":
+                kind = kind if kind and kind != UNSPECIFIC else text_of(event.attributes.get("exception.type"))
+                message = message or text_of(event.attributes.get("exception.message"))
+        if not message or not kind or kind == UNSPECIFIC or kind in message:
+            return message or kind or "error"
+        return f"{kind}: {message}"
+
+
+def text_of(value: Json) -> str:
+    """Text as it is, "" for anything else."""
+    return value if isinstance(value, str) else ""
