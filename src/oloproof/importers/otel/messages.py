@@ -139,15 +139,30 @@ def message_of(value: Json, *, role: str = "user") -> Message | None:
     """One message; ``role`` is whose it is where it does not say. None for what is none."""
     if isinstance(value, str):
         return Message(role, (Text(value),)) if value else None
+    match value:
+        case [str(whose), str(text)] if whose in ROLES:
+            return Message(ROLES[whose], (Text(text),))
     if not isinstance(value, dict):
         return None
     if isinstance(held := value.get("message"), dict) and "role" not in value:
         value = held
+    value = _of_langchain(value)
     item = value.get("type")
     if item in _ITEMS and "role" not in value:
         return Message(_ITEMS[item], tuple(_part(value)))
     named = ROLES.get(text_of(value.get("role") or item).lower(), role)
     return Message(named, tuple(_parts(value, named)))
+
+
+def _of_langchain(value: dict[str, Any]) -> dict[str, Any]:
+    """A message as LangChain writes it, ``{"type", "data"}`` or ``{"lc", "kwargs"}``, as one of the others."""
+    match value:
+        case {"type": str(kind), "data": dict(data)}:
+            return {"type": kind, **data}
+        case {"lc": 1, "kwargs": dict(data)}:
+            return data
+        case _:
+            return value
 
 
 def _parts(value: dict[str, Any], role: str) -> Iterator[Part]:
@@ -159,7 +174,11 @@ def _parts(value: dict[str, Any], role: str) -> Iterator[Part]:
     answered = role == "tool" and _is_bare(content)
     if answered:
         said = UNSET if content is None else content
-        yield Answer(text_id(_first(value, "tool_call_id", "id")), text_of(value.get("name")), said)
+        status = value.get("status")
+        error: Json = UNSET if status not in ("success", "error") else None
+        if status == "error":
+            error = said if isinstance(said, str) and said else "error"
+        yield Answer(text_id(_first(value, "tool_call_id", "id")), text_of(value.get("name")), said, error)
     elif isinstance(content, str):
         if content:
             yield Text(content)

@@ -76,6 +76,7 @@ class Plan:
 
     def _read(self, trace: Trace) -> None:
         acting = [node for node in trace.nodes if _acts(node)]
+        acting = acting or [node for node in trace.nodes if _answers(node)]
         _surround(acting)
         self._histories.begin()
         begun = False
@@ -96,7 +97,8 @@ class Plan:
         for node in trace.nodes:
             if node.role == "agent" and node.agent:
                 self._agents.setdefault(_plain_name(node.agent), []).append((node.start, node.agent))
-            if node.role in ("agent", "workflow") and node.is_busy and node.first is None and not node.is_aside:
+            outer = node.role == "agent" or (node.role == "workflow" and node.up is None)
+            if outer and node.is_busy and node.first is None and not node.is_aside:
                 self._close(node)
 
     def _inside(self, node: Node) -> Planned | None:
@@ -288,10 +290,13 @@ def _acts(node: Node) -> bool:
             return True
         case "agent":
             return not node.is_busy
-        case "workflow":
-            return not node.is_busy and node.seen is not None and node.seen.said is not None
         case _:
             return False
+
+
+def _answers(node: Node) -> bool:
+    """Something around calls of models, of which only the outermost is there."""
+    return node.role == "workflow" and node.up is None and node.seen is not None and node.seen.said is not None
 
 
 def _surround(acting: Sequence[Node]) -> None:

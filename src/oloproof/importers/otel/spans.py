@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct
 
 from oloproof.model.values import Json
 
+_TRACEBACK = "Traceback (most recent call last)"
 UNSPECIFIC: Final = "_OTHER"
 """The ``error.type`` of an instrumentation that has no better word."""
 
@@ -54,7 +55,7 @@ class Span(Struct, kw_only=True):
         kind = text_of(self.attributes.get("error.type"))
         if not self.failed and not kind:
             return None
-        message = self.message
+        message = self.message.partition(_TRACEBACK)[0].strip() or self.message
         for event in self.events:
             if event.name == "exception":
                 kind = kind if kind and kind != UNSPECIFIC else text_of(event.attributes.get("exception.type"))

@@ -26,6 +26,7 @@ ROLES: Final[dict[str, Role]] = {
     "GUARDRAIL": "aside",
     "EVALUATOR": "aside",
 }
+_WRAPPED = {"data", "kwargs", "tool_call_id"}
 _HAND_OFF = "handoff to "
 
 
@@ -73,6 +74,18 @@ def _read_tool(seen: Seen, span: Span) -> None:
         result = attributes["output.value"]
         is_json = text_of(attributes.get("output.mime_type")) == "application/json"
         seen.result = json_or_text(result) if is_json or _is_container(result) else result
+        _read_tool_message(seen)
+
+
+def _read_tool_message(seen: Seen) -> None:
+    """Where the result is a tool's message of LangChain, what it says: the result, and which call it answers."""
+    message = message_of(seen.result) if isinstance(seen.result, dict) and seen.result.keys() & _WRAPPED else None
+    answers = message.answers if message is not None and message.role == "tool" else []
+    if len(answers) == 1:
+        (answer,) = answers
+        seen.call_id = seen.call_id or answer.call_id
+        seen.result = json_or_text(answer.result)
+        seen.error = answer.error if isinstance(answer.error, str) else ""
 
 
 def _is_container(value: Json) -> bool:
@@ -154,7 +167,7 @@ def _entries(listed: Json, wrapper: str) -> list[Json]:
 def _completion(value: Json) -> list[Message] | None:
     """What a model answered, where only its raw answer is there: of the known kinds, or text."""
     held = json_or_text(value)
-    if isinstance(held, str):
+    if isinstance(held, str | list):
         return messages_of(held, role="assistant")
     if isinstance(held, dict):
         choices = held.get("choices")
