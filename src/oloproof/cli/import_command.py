@@ -9,9 +9,12 @@ from pathlib import Path
 import click
 from msgspec.structs import asdict
 
-from oloproof.cli.common import OutputFile, json_option, metadata_option, print_json, strict_option, write_chunks
+from oloproof.cli.common import TEXT, OutputFile, json_option, metadata_option, print_json, strict_option, write_chunks
+from oloproof.errors import OloproofError, Problem, UsageError, with_article
+from oloproof.importers.format import Importer
 from oloproof.importers.reading import FileCounts, Import
 from oloproof.importers.registry import AUTO, FORMATS, importer
+from oloproof.plugins import Plugin, failed, loaded
 from oloproof.reports.document import import_document
 from oloproof.runner.files import files as opened
 
@@ -25,7 +28,7 @@ class _Command(click.Command):
 
 
 @click.command("import", cls=_Command)
-@click.argument("format_name", metavar="FORMAT", type=click.Choice([AUTO, *FORMATS]))
+@click.argument("format_name", metavar="FORMAT", type=TEXT)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=OutputFile(), required=True, help="The traces.jsonl to write.")
 @metadata_option
@@ -36,14 +39,21 @@ def command(
 ) -> None:
     """Turn traces of another format into traces.jsonl, and say what could not be carried over.
 
-    FORMAT is one of those below, or auto: each file is then read as what it looks like.
+    FORMAT is one of those below, an importer that an installed package adds, or auto: each file is then read as what
+    it looks like.
 
     \b
     Example:
       oloproof import auto results.json -o traces.jsonl
     """
-    found = Import(opened(map(str, files)), format_name, metadata=metadata)
-    write_chunks(output, _lines(found, strict=strict))
+    plugin, wanted = (None, format_name) if format_name in (AUTO, *FORMATS) else _plugged_in(format_name)
+    found = Import(opened(map(str, files)), wanted, metadata=metadata)
+    try:
+        write_chunks(output, _lines(found, strict=strict))
+    except Exception as error:
+        if plugin is None or isinstance(error, OloproofError):
+            raise
+        raise failed(plugin, "failed", error) from error
     if as_json:
         rows = (
             (file, counts.importer.name, asdict(counts.summary), counts.losses) for file, counts in found.files.items()
@@ -53,6 +63,14 @@ def command(
         for file, counts in found.files.items():
             _print_summary(file, counts, sniffed=format_name == AUTO)
         print(f"wrote {output}", file=sys.stderr)
+
+
+def _plugged_in(name: str) -> tuple[Plugin, Importer]:
+    plugin, value = loaded("importers", name, (AUTO, *FORMATS))
+    if not isinstance(value, Importer):
+        message = f"{plugin}: {plugin.target} is {with_article(type(value).__name__)}, no Importer"
+        raise UsageError(Problem("OLO680", message, "its package must make it an oloproof.importers.format.Importer"))
+    return plugin, value
 
 
 def _lines(found: Import, *, strict: bool) -> Iterator[bytes]:

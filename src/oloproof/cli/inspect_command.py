@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -24,9 +25,10 @@ from oloproof.cli.common import (
     show_report,
     verdict_rows,
 )
-from oloproof.errors import Problem, UsageError
+from oloproof.errors import Problem, UsageError, with_article
 from oloproof.model.judgment import WORDS
-from oloproof.model.run import CaseRecord, Run
+from oloproof.model.run import CaseRecord, Report, Run
+from oloproof.reports.document import encode, report_document
 from oloproof.reports.inert import inert_lines
 from oloproof.reports.lists import TrialVerdicts
 from oloproof.store import Store
@@ -40,6 +42,7 @@ VIEWS = {
     "--missing": {"--json", "--csv"},
     "--verdicts": {"--json", "--csv"},
     "--log": set[str](),
+    "--report": set[str](),
     "": {"--json", "--markdown", "--junit", "--slices"},
 }
 """What can be shown instead of the report (""), and the options that each of them has."""
@@ -57,6 +60,7 @@ VIEWS = {
 @click.option("--missing", is_flag=True, help="The verdicts that are missing, with the reason.")
 @click.option("--verdicts", is_flag=True, help="Every verdict; with --json a line each, with --csv a spreadsheet.")
 @click.option("--log", "log", is_flag=True, help="What user code printed outside of any case.")
+@click.option("--report", "plugin", type=TEXT, metavar="NAME", help="The report as an installed plug-in writes it.")
 @click.option("--csv", "as_csv", is_flag=True, help="With --verdicts, --failures or --missing: CSV on stdout.")
 @report_options
 @click.pass_context
@@ -71,6 +75,7 @@ def command(
     missing: bool,
     verdicts: bool,
     log: bool,
+    plugin: str | None,
     as_csv: bool,
     as_json: bool,
     markdown: Path | None,
@@ -92,6 +97,8 @@ def command(
             trials = _trials(store, header, case_id) if header.trials > 1 or header.reruns else []
             record = store.case(header.id, case_id, trial or _telling(trials))
             _show_case(record, trials, as_json=as_json, all_steps=all_steps)
+        elif plugin is not None:
+            _show_plugged_in(pipeline.stored_report(store, header, store.policy(header.id)), plugin)
         elif log:
             sys.stdout.writelines(f"{line}\n" for line in inert_lines(store.log(header.id)))
         elif failures or missing or verdicts:
@@ -171,6 +178,20 @@ def _show_case(record: CaseRecord, trials: list[TrialVerdicts], *, as_json: bool
             print_rendered(partial(terminal.render_table, trials_table(trials)))
             print(f"trial {record.attempt.trial}; --trial N shows another\n")
         print_rendered(partial(terminal.render_case, case_view(record, all_steps=all_steps)))
+
+
+def _show_plugged_in(report: Report, name: str) -> None:
+    """What the plug-in makes of the report's document, a copy of it. Its code runs here, where nothing is decided."""
+    from oloproof.plugins import failed, loaded
+
+    plugin, render = loaded("reports", name, ())
+    try:
+        text = render(json.loads(encode(report_document(report))))
+        if not isinstance(text, str):
+            raise TypeError(f"it returned {with_article(type(text).__name__)}, not text")
+    except BaseException as error:
+        raise failed(plugin, "failed", error) from error
+    sys.stdout.write(text)
 
 
 def _show_verdicts(store: Store, header: Run, listing: Listing, *, as_json: bool, as_csv: bool, config: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from oloproof.cli.common import print_json
+from oloproof.evaluators import EVALUATORS
+from oloproof.plugins import installed
 from oloproof.project import json_schema
 
 
@@ -17,4 +19,5 @@ def command(file: str) -> None:
     Example:
       oloproof schema release > release.schema.json
     """
-    print_json(json_schema(file))
+    plugins = tuple(installed("evaluators", EVALUATORS)) if file == "oloproof" else ()
+    print_json(json_schema(file, plugins=plugins))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from msgspec import field
+
 from oloproof.evaluators.base import EvaluatorBase, Name, verdict_from_worker
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment, missing
@@ -9,7 +13,8 @@ from oloproof.model.values import Json
 
 
 class UserEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
-    """The verdict of the function ``target`` (``module:function``). Default criterion: the function's name.
+    """The verdict of the function ``target`` (``module:function``), which is given ``options`` as further arguments.
+    Default criterion: the function's name.
 
     A system that crashed or did not run is missing with that cause: of a function it is not known that what it says of
     a beginning holds for the whole run. A function that gave no verdict, because it raised or returned something else
@@ -17,6 +22,7 @@ class UserEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
     """
 
     target: Name
+    options: dict[str, Any] = field(default_factory=dict)
 
     def default_criterion(self) -> str:
         return self.target.rpartition(":")[2]
@@ -28,4 +34,4 @@ class UserEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
 
     @property
     def worker_function(self) -> tuple[str, dict[str, Json]]:
-        return self.target, {}
+        return self.target, self.options

@@ -114,8 +114,8 @@ class MetadataPath(Struct, frozen=True):
 class Import:
     """One import: the files go in, recordings come out, and ``files`` then says what was found in each."""
 
-    def __init__(self, sources: Sequence[Source], name: str, *, metadata: Sequence[str] = ()) -> None:
-        """``name`` is a format or ``auto``; ``metadata`` are further values to keep, ``key=path`` each.
+    def __init__(self, sources: Sequence[Source], name: str | Importer, *, metadata: Sequence[str] = ()) -> None:
+        """``name`` is a format, an importer or ``auto``; ``metadata`` are further values to keep, ``key=path`` each.
 
         UsageError for a file whose format cannot be told, and for a path that is none.
         """

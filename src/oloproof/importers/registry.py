@@ -43,11 +43,13 @@ def recognised(head: Head) -> Importer:
     return best[0]
 
 
-def by_format(sources: Sequence[Source], name: str) -> list[tuple[Importer, list[Source]]]:
+def by_format(sources: Sequence[Source], name: str | Importer) -> list[tuple[Importer, list[Source]]]:
     """The files with the importer that reads them, those of one format together, in the order of their first file.
 
-    ``name`` is a format or :data:`AUTO`. UsageError with every file that :func:`recognised` cannot place.
+    ``name`` is a format, an importer, or :data:`AUTO`. UsageError with every file that :func:`recognised` cannot place.
     """
+    if isinstance(name, Importer):
+        return [(name, list(sources))]
     if name != AUTO:
         return [(importer(name), list(sources))]
     groups: dict[str, tuple[Importer, list[Source]]] = {}

@@ -152,11 +152,13 @@ def trajectory_readers(
 
 
 class UserEvaluatorSpec(Struct, frozen=True, kw_only=True):
-    """A function that the evaluation worker must load: ``module:function``. ``bound`` are further arguments of it."""
+    """A function that the evaluation worker must load: ``module:function``. ``bound`` are further arguments of it;
+    ``origin`` is the plug-in that it comes from, "" where it is the user's or ours."""
 
     criterion: str
     target: str
     bound: dict[str, Any] = {}
+    origin: str = ""
 
 
 MOST_TRIALS = 1000

@@ -7,18 +7,19 @@ from typing import get_args
 
 from msgspec import Struct, field
 
-from oloproof.errors import did_you_mean
+from oloproof.errors import UsageError, did_you_mean
 from oloproof.evaluators import EVALUATORS, EvaluatorBase, UserEvaluator
 from oloproof.evaluators.base import ConfigError
 from oloproof.metrics.slices import parse_slice
 from oloproof.model.evidence import Evaluator
 from oloproof.model.project import PassKSpec, QuantileSpec, SliceSpec, UserEvaluatorSpec
 from oloproof.model.tally import PassKind
+from oloproof.plugins import Plugin, installed
 from oloproof.project import codes, shape
 from oloproof.project.nodes import Fields, Items, Node, Scalar, describe, inside
 from oloproof.project.policy import Measurable, MetricKind, decimal_text
 from oloproof.project.problems import Problems, shown
-from oloproof.project.spec import ConfigFile, PassKEntry, QuantileEntry, UserEvaluatorEntry
+from oloproof.project.spec import ConfigFile, PassKEntry, PluginEvaluatorEntry, QuantileEntry, UserEvaluatorEntry
 
 METRIC_TYPES = ("quantile", *get_args(PassKind))
 
@@ -92,13 +93,23 @@ def _evaluator(node: Node, measures: Measures, problems: Problems) -> None:
     if written is None or named is None:
         measures.complete = False
         return
-    evaluator = _user_evaluator(written, named, problems) if ":" in named else _built_in(written, named, problems)
+    evaluator: EvaluatorBase | None
+    origin = ""
+    if ":" in named:
+        evaluator = _user_evaluator(written, problems)
+    elif named in EVALUATORS:
+        evaluator = _built_in(written, named, problems)
+    else:
+        plugin = _plugin(written, named, problems)
+        evaluator = None if plugin is None else _plugged_in(written, plugin, problems)
+        origin = str(plugin)
     if evaluator is not None:
         measures.take(evaluator.criterion, "rate", written.place("criterion"), problems)
         measures.evaluators.append(evaluator)
         if (function := evaluator.worker_function) is not None:
             target, bound = function
-            measures.users.append(UserEvaluatorSpec(criterion=evaluator.criterion, target=target, bound=bound))
+            spec = UserEvaluatorSpec(criterion=evaluator.criterion, target=target, bound=bound, origin=origin)
+            measures.users.append(spec)
         return
     criterion = written.text("criterion")
     if criterion is None:
@@ -108,24 +119,49 @@ def _evaluator(node: Node, measures: Measures, problems: Problems) -> None:
 
 
 def _built_in(written: Fields, named: str, problems: Problems) -> EvaluatorBase | None:
-    cls = EVALUATORS.get(named)
-    if cls is None:
-        hint = did_you_mean(named, EVALUATORS, otherwise="a function of yours is module:function; the types are")
-        message = f"unknown evaluator type {shown(named)}"
-        problems.at(written.place("type"), codes.UNKNOWN_TYPE, message, hint=hint)
-        return None
+    cls = EVALUATORS[named]
     parameters = Fields(tuple(entry for entry in written.entries if entry.key != "type"), written.line, written.column)
     values, valid = shape.keys(parameters, cls, problems, what=named)
     return _build(lambda: cls(**values), written, problems) if valid else None
 
 
-def _user_evaluator(written: Fields, named: str, problems: Problems) -> EvaluatorBase | None:
+def _user_evaluator(written: Fields, problems: Problems) -> EvaluatorBase | None:
     entry = shape.struct(written, UserEvaluatorEntry, problems, what="an evaluator")
-    if entry is None:
+    return None if entry is None else _function(entry, entry.type, entry.criterion or "", written, problems)
+
+
+def _plugin(written: Fields, named: str, problems: Problems) -> Plugin | None:
+    """The plug-in of that name. Installed packages are looked through only for a name that is not ours."""
+    place = written.place("type")
+    try:
+        plugins = installed("evaluators", EVALUATORS)
+    except UsageError as error:
+        for problem in error.problems:
+            problems.at(place, problem.code, problem.message, hint=problem.hint)
         return None
-    criterion, only, on_system_error = entry.criterion or "", entry.only, entry.on_system_error
+    if named not in plugins:
+        known = (*EVALUATORS, *plugins)
+        hint = did_you_mean(named, known, otherwise="a function of yours is module:function; the types are")
+        problems.at(place, codes.UNKNOWN_TYPE, f"unknown evaluator type {shown(named)}", hint=hint)
+    return plugins.get(named)
+
+
+def _plugged_in(written: Fields, plugin: Plugin, problems: Problems) -> EvaluatorBase | None:
+    entry = shape.struct(written, PluginEvaluatorEntry, problems, what="an evaluator")
+    return None if entry is None else _function(entry, plugin.target, entry.criterion or plugin.name, written, problems)
+
+
+def _function(
+    entry: UserEvaluatorEntry | PluginEvaluatorEntry, target: str, criterion: str, written: Fields, problems: Problems
+) -> EvaluatorBase | None:
     return _build(
-        lambda: UserEvaluator(target=named, criterion=criterion, only=only, on_system_error=on_system_error),
+        lambda: UserEvaluator(
+            target=target,
+            criterion=criterion,
+            only=entry.only,
+            on_system_error=entry.on_system_error,
+            options=entry.options,
+        ),
         written,
         problems,
     )

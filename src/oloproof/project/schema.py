@@ -5,6 +5,7 @@ Editors complete and check with it; the loader says more, since a schema knows n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from oloproof.project.spec import (
     SYSTEM_KINDS,
     ConfigFile,
     PassKEntry,
+    PluginEvaluatorEntry,
     PolicyFile,
     PolicySection,
     QuantileEntry,
@@ -29,26 +31,31 @@ ROOTS = {"oloproof": ("oloproof.yaml", ConfigFile), "release": ("release.yaml", 
 _PARTS = (
     *(ConfigFile, PolicyFile, PolicySection),
     *(entry for entry, _ in RULE_KINDS.values()),
-    *(QuantileEntry, PassKEntry, UserEvaluatorEntry, *EVALUATORS.values()),
+    *(QuantileEntry, PassKEntry, UserEvaluatorEntry, PluginEvaluatorEntry, *EVALUATORS.values()),
 )
-_COMMON_KEYS = ("criterion", "only", "on_system_error")
+COMMON_KEYS = ("criterion", "only", "on_system_error")
+"""The keys of every evaluator, ``type`` apart."""
 
 
-def json_schema(which: str) -> Schema:
-    """The schema (draft 2020-12) of ``oloproof`` or ``release``.yaml."""
+def json_schema(which: str, *, plugins: Sequence[str] = ()) -> Schema:
+    """The schema (draft 2020-12) of ``oloproof`` or ``release``.yaml. ``plugins`` are evaluators that are installed
+    beside ours."""
     title, root = ROOTS[which]
     _, definitions = msgspec.json.schema_components(_PARTS, ref_template="#/$defs/{name}")
     parts: dict[str, Schema] = {name: _tidy(part) for name, part in definitions.items()}
-    _choices(parts)
+    _choices(parts, plugins)
     top = {"$schema": "https://json-schema.org/draft/2020-12/schema", **parts[root.__name__], "title": title}
     reachable = _reachable(parts, top)
     return {**top, "$defs": {name: part for name, part in sorted(parts.items()) if name in reachable}}
 
 
-def _choices(parts: dict[str, Schema]) -> None:
+def _choices(parts: dict[str, Schema], plugins: Sequence[str]) -> None:
     """Write out the choices that the types leave to the loader."""
     config = parts["ConfigFile"]["properties"]
     evaluators = [*(cls.__name__ for cls in EVALUATORS.values()), "UserEvaluatorEntry"]
+    if plugins:
+        evaluators.append("PluginEvaluatorEntry")
+        parts["PluginEvaluatorEntry"]["properties"]["type"] = {"enum": list(plugins)}
     config["evaluators"] |= {"type": "array", "items": {"anyOf": [_ref(name) for name in evaluators]}}
     config["metrics"] |= {"type": "array", "items": {"anyOf": [_ref("QuantileEntry"), _ref("PassKEntry")]}}
     config["slices"] |= {"type": "array", "items": {"anyOf": _slices()}}
@@ -63,7 +70,7 @@ def _choices(parts: dict[str, Schema]) -> None:
     common = parts["UserEvaluatorEntry"]["properties"]
     for cls in EVALUATORS.values():
         properties = parts[cls.__name__]["properties"]
-        properties |= {key: common[key] for key in _COMMON_KEYS}
+        properties |= {key: common[key] for key in COMMON_KEYS}
 
 
 def _slices() -> list[Schema]:

@@ -254,15 +254,28 @@ class PolicyFile(PolicySection, frozen=True, kw_only=True, forbid_unknown_fields
     version: Annotated[Literal[1], Meta(description="The version of this file's format.")]
 
 
-class UserEvaluatorEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A function of yours, module:function, that returns a Verdict or a bool."""
-
-    type: Target
-    criterion: Annotated[Name | None, Meta(description="The criterion's name; default: the function's.")] = None
+class _FunctionEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    type: Name
+    criterion: Annotated[
+        Name | None, Meta(description="The name under which it is counted; each type has a default.")
+    ] = None
+    options: Annotated[dict[str, Any], Meta(description="Further arguments of the function, by name.")] = {}
     only: Annotated[Name | None, Meta(description="A condition on the case: metadata.surface == chat")] = None
     on_system_error: Annotated[
         Literal["missing", "fail"], Meta(description="Whether a crash of the system counts as a failure.")
     ] = "missing"
+
+
+class UserEvaluatorEntry(_FunctionEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A function of yours, module:function, that returns a Verdict or a bool."""
+
+    type: Target
+
+
+class PluginEvaluatorEntry(_FunctionEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A function that an installed package adds under a name of its own."""
+
+    type: Name
 
 
 class Row(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -30,6 +30,7 @@ REPORT_FORMAT = "oloproof.report/v1"
 CASE_FORMAT = "oloproof.case/v1"
 RUNS_FORMAT = "oloproof.runs/v1"
 CHECK_FORMAT = "oloproof.check/v1"
+EVALUATORS_FORMAT = "oloproof.evaluators/v1"
 IMPORT_FORMAT = "oloproof.import/v1"
 PROBLEMS_FORMAT = "oloproof.problems/v1"
 
@@ -114,6 +115,11 @@ def check_document(
         "early_stopping": list(early_stopping),
         "warnings": list(warnings),
     }
+
+
+def evaluators_document(entries: Sequence[Mapping[str, Any]]) -> Document:
+    """``oloproof.evaluators/v1``: of each evaluator its keys and an example. ``package`` is "" for our own."""
+    return {"format": EVALUATORS_FORMAT, "evaluators": list(entries)}
 
 
 def import_document(output: str, files: Iterable[tuple[str, str, Mapping[str, int], Mapping[str, int]]]) -> Document:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from oloproof.errors import with_article
+from oloproof.errors import did_you_mean, with_article
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import PASS, Judgment, missing
 from oloproof.model.project import UserEvaluatorSpec
@@ -15,7 +15,7 @@ from oloproof.model.values import snapshot
 from oloproof.record.context import Context, unsettled_by
 from oloproof.record.marks import Verdict, evaluator_mark
 from oloproof.record.steps import printable
-from oloproof.runner.loading import LoadError, load_function, parameters_of
+from oloproof.runner.loading import Loaded, LoadError, load_function, parameters_of
 from oloproof.runner.protocol import JudgeCase, Judged, encode, encoded
 from oloproof.runner.tracebacks import excerpt, message_of, users_traceback
 
@@ -32,12 +32,14 @@ class UserFunction:
 
     def __init__(self, spec: UserEvaluatorSpec, directory: str) -> None:
         criterion, target = spec.criterion, spec.target
-        loaded = load_function(target, directory)
+        loaded = _loaded(spec, directory)
         self.criterion = criterion
         self._function = loaded.function
         self._bound = spec.bound
-        parameters = [each for each in parameters_of(loaded) or [] if each.name not in self._bound]
-        self._names = _names_given(parameters, target)
+        parameters = parameters_of(loaded)
+        if parameters is not None:
+            _refuse_unknown(spec, parameters)
+        self._names = _names_given([each for each in parameters or () if each.name not in self._bound], target)
         if loaded.is_async:
             raise LoadError(f"{target} is async; an evaluator is a plain function", code="OLO403", usage=True)
         mark = evaluator_mark(loaded.function)
@@ -102,6 +104,30 @@ class JudgingJob:
     def _as_sent(self, judgment: Judgment) -> Judgment:
         line = encoded(judgment, shared_by=len(self._functions))
         return judgment if isinstance(line, bytes) else _broken(f"the verdict cannot be sent: {line}")
+
+
+def _loaded(spec: UserEvaluatorSpec, directory: str) -> Loaded:
+    """The function; an error names the plug-in that it comes from."""
+    try:
+        return load_function(spec.target, directory)
+    except LoadError as error:
+        if not spec.origin:
+            raise
+        failed = error.failed
+        hint = "it is the package's own fault: upgrade it, or tell its authors"
+        raise LoadError(f"{spec.origin}: {failed.message}", code="OLO683", usage=False, hint=hint) from None
+
+
+def _refuse_unknown(spec: UserEvaluatorSpec, parameters: list[inspect.Parameter]) -> None:
+    """Errors: LoadError for an option that the function does not take, or that it is given by us."""
+    known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    if not any(each.kind is each.VAR_KEYWORD for each in parameters):
+        for name in spec.bound.keys() - known:
+            options = [each for each in known if each not in _GIVEN]
+            hint = did_you_mean(name, options, otherwise="its options are") or "it takes none"
+            raise LoadError(f"{spec.target} takes no option {name!r}", code="OLO682", usage=True, hint=hint)
+    for name in spec.bound.keys() & set(_GIVEN):
+        raise LoadError(f"{spec.target} is given {name!r} of each case, which is no option", code="OLO682", usage=True)
 
 
 def _names_given(parameters: list[inspect.Parameter], target: str) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from oloproof.reports.inert import inert
 
 FORMAT: Final = "oloproof.conformance/v1"
 WORDS: Final[dict[str, Word]] = {"passed": "pass", "failed": "fail", "missing": "missing", "excluded": "excluded"}
-_RECORD: Final = ("input", "expected", "metadata", "output", "error", "trajectory")
+_RECORD: Final = ("input", "expected", "metadata", "output", "error", "trajectory", "state")
 _KEYS: Final = {"name", "why", "evaluator", "verdict", "reason", "records", "counts", *_RECORD}
 
 

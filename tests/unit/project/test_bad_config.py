@@ -430,7 +430,7 @@ TABLE = [
         "ev user key",
         alter((EV, "  - {type: 'a:c', max: 1}\n")),
         ["6:19: unknown key 'max' [OLO105]"],
-        "the keys are: type, criterion, only, on_system_error",
+        "the keys are: type, criterion, options, only, on_system_error",
     ),
     Bad(
         "ev key",

@@ -77,7 +77,9 @@ def test_everything() -> None:
             target="oloproof.runner.schemas:check",
             bound={"schema": '{"type":"object","required":["answer"]}', "path": []},
         ),
-        UserEvaluatorSpec(criterion="mentions_the_order", target="checks:mentions_the_order"),
+        UserEvaluatorSpec(
+            criterion="mentions_the_order", target="checks:mentions_the_order", bound={"words": ["order"]}
+        ),
     )
     assert project.trials == 4
     assert [(spec.id, spec.type, spec.k) for spec in project.pass_k] == [
