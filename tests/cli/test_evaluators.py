@@ -149,3 +149,12 @@ def test_a_planted_text_that_is_none_is_told_where_it_is(tmp_path: Path) -> None
     done = oloproof(tmp_path, "check")
     assert done.code == 2
     assert "cases.jsonl:1:34: case 'c1': input.secret must be a text that is not empty [OLO213]" in done.err
+
+
+def test_a_misspelt_place_of_the_planted_text_is_told(tmp_path: Path) -> None:
+    evaluators = [{"type": "canary_absent", "expected_field": "canry"}]
+    project(tmp_path, evaluators=evaluators, cases=[case("c1", canary="sk-7")], rules=None, policy="none")
+    done = oloproof(tmp_path, "check")
+    assert done.code == 2
+    assert "expected_field 'canry' is in no case [OLO119]" in done.err
+    assert "did you mean 'canary'?" in done.err

@@ -18,6 +18,7 @@ from msgspec import UNSET
 from oloproof.errors import MOST_PROBLEMS, did_you_mean
 from oloproof.evaluators import UserEvaluator
 from oloproof.evaluators.base import ReferenceEvaluator
+from oloproof.evaluators.canary import CanaryAbsent
 from oloproof.model.case import Case
 from oloproof.model.evidence import CaseProblem
 from oloproof.model.project import METADATA_PREFIX, Project
@@ -26,6 +27,8 @@ from oloproof.project import codes
 from oloproof.project.places import case_places, evaluator_place
 from oloproof.project.problems import Problems, refuse, shown
 from oloproof.project.related import Clustering
+
+_WITH_EXPECTED_FIELD = (ReferenceEvaluator, CanaryAbsent)
 
 RESERVED = ("tools", "any_of", "route", "state")
 NEAR = 2
@@ -110,7 +113,7 @@ class Review:
                 near = next((word for word in sorted(self._unread) if _near(key, word)), None)
                 if key not in self._absent or key in RESERVED or near is None:
                     continue
-                is_reference = isinstance(evaluator, ReferenceEvaluator) and key in evaluator.reference_fields()
+                is_reference = isinstance(evaluator, _WITH_EXPECTED_FIELD) and key in evaluator.reference_fields()
                 name, message = ("expected_field", shown(key)) if is_reference else ("only", f"expected.{key}")
                 line, column = evaluator_place(self._config.file, number, name)
                 hint = f"did you mean {near!r}?"
@@ -121,7 +124,7 @@ class Review:
         """References that no case has."""
         for evaluator in self._evaluators:
             for key in evaluator.expected_fields:
-                if isinstance(evaluator, ReferenceEvaluator) and key in self._absent and key not in misread:
+                if isinstance(evaluator, _WITH_EXPECTED_FIELD) and key in self._absent and key not in misread:
                     text = f"expected_field {key!r} is in no case: {evaluator.criterion} applies to none"
                     yield _suggesting(text, did_you_mean(key, {*self._unread, *(self._read - self._absent)}))
 
