@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import cached_property
 from math import isfinite
 from typing import Annotated, Final
@@ -104,10 +103,13 @@ def _exceeds(summed: float, values: Sequence[float], bound: float) -> bool:
 
 def _first_over(source: StepQuantity, steps: Sequence[Step], bound: float) -> int:
     """The step with which the sum is over the bound."""
-    most, summed = exact(bound), Fraction(0)
+    values: list[float] = []
+    about = 0.0
     for step in steps:
         value: float | None = getattr(step, source)
-        summed += 0 if value is None else exact(value)
-        if summed > most:
-            return step.index
+        if value is not None:
+            values.append(value)
+            about += value
+            if _exceeds(about, values, bound):
+                return step.index
     raise ValueError("the sum is within the bound")
