@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fakes.projects import Row, answered, case, oloproof, project, write_lines
+from fakes.projects import RIGHT, Row, answered, case, oloproof, project, write_lines
 
 NO_NEW = {"id": "no-new", "metric": "right", "kind": "max_new_failures", "max_new_failures": 0}
 NO_WORSE = {"id": "no-worse", "metric": "right", "kind": "non_inferiority", "margin": 0.3}
@@ -120,6 +120,90 @@ def test_a_run_gates_against_a_baseline_file(tmp_path: Path) -> None:
     text = (directory / "base.json").read_text()
     assert "yes" not in text  # no content
     assert oloproof(directory, "baseline", "show", "base.json").lines[1] == "right: 40 passed, 0 failed, 0 missing"
+
+
+def test_the_run_says_what_changed_since_the_baseline(tmp_path: Path) -> None:
+    app = "import json\ndef run(case):\n    return {'answer': json.load(open('answers.json')).get(case, 'yes')}\n"
+    project(tmp_path, app=app, cases=[case(f"c{number}", f"c{number}") for number in range(40)], rules=[NO_NEW])
+    (tmp_path / "answers.json").write_text('{"c3": "no"}')
+    oloproof(tmp_path, "run")
+    oloproof(tmp_path, "baseline", "save", "-o", "base.json")
+    (tmp_path / "answers.json").write_text('{"c5": "no"}')
+    assert "baseline" not in oloproof(tmp_path, "run", "--json").json
+    found = oloproof(tmp_path, "run", "--baseline", "base.json", "--json").json["baseline"]
+    (criterion,) = found["criteria"]
+    assert (found["pairs"], criterion["fixed_cases"], criterion["broken_cases"]) == (40, ["c3"], ["c5"])
+    assert criterion["lower"] < criterion["difference"] == 0.0 < criterion["upper"]
+    done = oloproof(tmp_path, "run", "--baseline", "base.json", "--markdown", "report.md")
+    assert "1 fixed · 1 broken · 38 the same · 0 missing" in done.out
+    written = (tmp_path / "report.md").read_text()
+    assert "### Against the baseline" in written
+    assert "| `right` | `broken` | `c5` |" in written
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A project with a baseline file, whose cases have metadata that a slice places them by."""
+    cases = [row | {"metadata": {"kind": "a"}} for row in REFERENCE]
+    project(tmp_path, cases=cases, rules=[NO_NEW], slices=["metadata.kind"])
+    assert oloproof(tmp_path, "run", "--no-gate").code == 0
+    assert oloproof(tmp_path, "baseline", "save", "-o", "base.json").code == 0
+    return tmp_path
+
+
+def test_a_run_is_not_compared_with_itself(saved: Path) -> None:
+    for name in ("latest", "base.json"):
+        done = oloproof(saved, "compare", "latest", name)
+        assert (done.code, "would be compared with itself [OLO619]" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("baseline", ["base.json", "latest"])
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({"cases": [case(f"d{number}") for number in range(9)]}, "have no case in common"),
+        ({"cases": REFERENCE, "evaluators": [RIGHT | {"criterion": "other"}]}, "have no criterion in common"),
+        ({"cases": REFERENCE, "project": "another"}, "is of project 'another'"),
+    ],
+)
+def test_what_cannot_be_compared_is_not_run(saved: Path, config: dict[str, Any], told: str, baseline: str) -> None:
+    name = json.loads((saved / "base.json").read_text())["run"] if baseline == "latest" else baseline
+    criterion = config.get("evaluators", [RIGHT])[0]["criterion"]
+    project(saved, rules=[NO_NEW | {"metric": criterion}], **config)
+    done = oloproof(saved, "run", "--baseline", name)
+    assert (done.code, told in done.err, "[OLO619]" in done.err) == (2, True, True)
+    assert len(oloproof(saved, "runs", "--json").json["runs"]) == 1
+
+
+def test_a_slice_or_a_criterion_that_only_one_run_has_is_told(saved: Path) -> None:
+    other = RIGHT | {"criterion": "other"}
+    rules = [NO_NEW, NO_NEW | {"id": "no-other", "metric": "other"}]
+    project(saved, cases=REFERENCE, rules=rules, evaluators=[RIGHT, other], slices=["metadata.other"])
+    done = oloproof(saved, "run", "--baseline", "base.json")
+    for what in ("criterion 'other' is new", "slice 'metadata.other' is new", "slice 'metadata.kind' is gone"):
+        assert f"not compared with the baseline: {what}" in done.lines
+    assert done.code == 3
+    assert "the baseline was not judged by this criterion" in done.out
+    assert "name one judged by the same criteria: oloproof run --baseline RUN_OR_FILE" in done.lines
+    found = oloproof(saved, "compare", "latest", "base.json", "--json").json
+    assert [criterion["id"] for criterion in found["criteria"]] == ["right"]
+    assert found["slices"] == []
+
+
+def test_a_value_that_only_one_run_has_is_a_row_of_its_own(saved: Path) -> None:
+    cases = [row | {"metadata": {"kind": "b" if row["id"] == "c1" else "a"}} for row in REFERENCE]
+    project(saved, cases=cases, rules=[NO_NEW], slices=["metadata.kind"])
+    oloproof(saved, "run")
+    found = oloproof(saved, "compare", "latest", "base.json", "--json").json
+    assert [(group["value"], group["support"]) for group in found["slices"]] == [("a", 39), ("b", 1)]
+    assert [(move["from"], move["to"], move["cases"]) for move in found["migrations"]] == [("a", "b", 1)]
+
+
+def test_pairs_that_are_missing_are_looked_at_where_they_are_told(saved: Path) -> None:
+    project(saved, cases=REFERENCE[1:], rules=[NO_NEW])
+    done = oloproof(saved, "run", "--baseline", "base.json")
+    assert done.code == 3
+    assert any(line.startswith("see which 1 of 40 pairs is missing: oloproof compare ") for line in done.lines)
 
 
 def test_without_a_rule_that_compares_nothing_is_decided(tmp_path: Path) -> None:

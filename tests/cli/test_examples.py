@@ -123,7 +123,7 @@ def test_slices_in_short(tmp_path: Path) -> None:
     assert status == 1
     cells = ("79.2% (19/24)", "100.0% (23/23)", "73.9% (17/23)", "58.3% (14/24)", "91.7% (22/24)", "95.8% (23/24)")
     assert has_row(rows(text), "metadata.surface=chat", "24", *cells)
-    assert not has_row(rows(text), "first_tool=search", "agent_no_tool_loop")
+    assert not has_row(rows(text), "metadata.surface=chat", "agent_no_tool_loop")
 
 
 def report(directory: Path) -> dict[str, Any]:

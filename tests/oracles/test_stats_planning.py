@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom, multinomial, norm
 
 from oloproof.stats import chances, paired, planning, quantile
-from oloproof.stats.boundaries import boundaries
+from oloproof.stats.boundaries import Boundaries, boundaries
 from oloproof.stats.paired import Pairs
 from oloproof.stats.proportion import interval
 
@@ -55,7 +55,8 @@ def test_sizes_for_a_right_fail() -> None:
 def test_missing_budgets() -> None:
     wanted = {"0.8": [3, 12, 64, 175], "0.9": [0, 4, 28, 81], "0.95": [None, 0, 11, 36], "0.99": [None, None, 0, 3]}
     for t, budgets in wanted.items():
-        assert [planning.missing_budget(n, Fraction(t)) for n in (40, 100, 400, 1000)] == budgets
+        turns = [(n, boundaries(n, Fraction(t)).pass_from) for n in (40, 100, 400, 1000)]
+        assert [None if pass_from is None else n - pass_from for n, pass_from in turns] == budgets
 
 
 @pytest.mark.parametrize(
@@ -75,11 +76,17 @@ def test_what_would_settle_by_trying_every_number() -> None:
         assert found.all_fail == next(m for m in range(999) if interval(passed, failed + m, missing)[1] < bar)
 
 
+def region(rule: Boundaries, n: int) -> chances.Region:
+    """The rule's, without a maximum."""
+    pass_from = n + 1 if rule.pass_from is None else rule.pass_from
+    return chances.Region(n, pass_from, n, -1 if rule.fail_to is None else rule.fail_to, n + 1)
+
+
 @pytest.mark.parametrize("n", [40, 100, 1000])
 @pytest.mark.parametrize("truth", ["0.8", "0.9", "0.98"])
 def test_power_by_scipy(n: int, truth: str) -> None:
     rule = boundaries(n, Fraction("0.9"))
-    found = chances.of_rate(n, pass_from=rule.pass_from, fail_to=rule.fail_to, truth=Fraction(truth))
+    found = chances.of_region(region(rule, n), truth=Fraction(truth))
     passes = 0.0 if rule.pass_from is None else binom.sf(rule.pass_from - 1, n, float(truth))
     fails = 0.0 if rule.fail_to is None else binom.cdf(rule.fail_to, n, float(truth))
     assert found == pytest.approx((passes, fails, 1 - passes - fails), rel=0, abs=1e-10)
@@ -90,7 +97,7 @@ def test_chances_of_given_cases_by_enumeration() -> None:
     masses = np.zeros(len(rates) + 1)
     for outcome in product((0, 1), repeat=len(rates)):
         masses[sum(outcome)] += prod(r if x else 1 - r for r, x in zip(rates, outcome, strict=True))
-    found = chances.of_cases(rates, pass_from=5, fail_to=2)
+    found = chances.of_cases(chances.Region(7, 5, 7, 2, 8), rates)
     assert found == pytest.approx((masses[5:].sum(), masses[:3].sum(), masses[3:5].sum()), rel=0, abs=1e-12)
 
 
@@ -116,10 +123,10 @@ def test_power_of_non_inferiority(discordant: float, power: float) -> None:
 
 def test_five_thousand_cases() -> None:
     rule = boundaries(5000, Fraction("0.9"))
-    same = chances.of_cases([0.9] * 5000, pass_from=rule.pass_from, fail_to=rule.fail_to)
-    fresh = chances.of_rate(5000, pass_from=rule.pass_from, fail_to=rule.fail_to, truth=Fraction("0.9"))
+    same = chances.of_cases(region(rule, 5000), [0.9] * 5000)
+    fresh = chances.of_region(region(rule, 5000), truth=Fraction("0.9"))
     assert same == pytest.approx(fresh, rel=0, abs=1e-10)
-    steady = chances.of_cases([1.0] * 4500 + [0.0] * 500, pass_from=rule.pass_from, fail_to=rule.fail_to)
+    steady = chances.of_cases(region(rule, 5000), [1.0] * 4500 + [0.0] * 500)
     assert steady.flips == 0.0
     assert chances.of_difference(5000, fixed=0.25, broken=0.25, at_least=-0.02).passes == pytest.approx(
         0.5161, abs=5e-5

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from oloproof import gates, pipeline
+from oloproof.cli.base_policy import base_policy_options, relaxed_from
 from oloproof.cli.common import config_option, json_option, print_json
+from oloproof.errors import ExitCode
 from oloproof.project import load, read_cases
 from oloproof.reports.document import check_document
 from oloproof.reports.inert import TEXT_LIMIT, inert
@@ -15,8 +18,9 @@ from oloproof.reports.inert import TEXT_LIMIT, inert
 
 @click.command("check")
 @config_option
+@base_policy_options
 @json_option
-def command(config: Path, as_json: bool) -> None:
+def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_json: bool) -> None:
     """Validate the project and say what each rule could decide. Nothing is run.
 
     \b
@@ -24,6 +28,7 @@ def command(config: Path, as_json: bool) -> None:
       oloproof check --config examples/support_agent/oloproof.yaml
     """
     project = load(config)
+    relaxed = relaxed_from(base_policy, project.policy, config=config, fail=fail_on_relaxed)
     cases = None if project.dataset is None else read_cases(project)
     about_policy = () if project.policy is None else gates.policy_warnings(project.policy)
     warnings = (*project.warnings, *about_policy, *(() if cases is None else cases.warnings))
@@ -31,12 +36,19 @@ def command(config: Path, as_json: bool) -> None:
     early = () if cases is None else pipeline.early_outlook(project, list(cases))
     count = None if cases is None else len(cases)
     criteria = [evaluator.criterion for evaluator in project.evaluators]
+    code = ExitCode.MANUAL_REVIEW if fail_on_relaxed and relaxed else ExitCode.ALLOW
     if as_json:
         document = check_document(
-            project.name, cases=count, criteria=criteria, rules=outlooks, warnings=warnings, early_stopping=early
+            project.name,
+            cases=count,
+            criteria=criteria,
+            rules=outlooks,
+            warnings=warnings,
+            early_stopping=early,
+            relaxed=relaxed,
         )
         print_json(document)
-        return
+        sys.exit(code)
     known = "cases not known before they are recorded" if count is None else _counted(count, "case", "cases")
     print(
         f"{inert(project.name)}: {known}, {_counted(len(criteria), 'criterion', 'criteria')},"
@@ -51,6 +63,11 @@ def command(config: Path, as_json: bool) -> None:
         print("  not gated: there is no policy" if not project.policy_none else "  not gated: policy: none")
     for warning in warnings:
         print(f"  warning: {inert(warning)}")
+    for problem in relaxed or ():
+        print(f"  relaxed: {inert(str(problem), TEXT_LIMIT)}")
+    if relaxed == ():
+        print(f"  nothing was relaxed against {inert(str(base_policy))}")
+    sys.exit(code)
 
 
 def _counted(count: int, one: str, many: str) -> str:

@@ -126,6 +126,9 @@ def show_report(
     all_slices: bool = False,
 ) -> None:
     """The report in every file asked for, and then on stdout, which so holds it or what went wrong, never both."""
+    if as_json and markdown is None and junit is None:
+        print_json(report_document(report))
+        return
     drawn = view(report, config=named_config(config))
     if markdown is not None:
         from oloproof.reports.markdown import render as render_markdown

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
+from oloproof.cli.base_policy import base_policy_options, relaxed_from
 from oloproof.cli.common import TEXT, config_option, find_run, open_store, real_ports, report_options, show_report
 from oloproof.errors import Problem, UsageError
 from oloproof.model.decision import Policy
@@ -20,6 +21,7 @@ from oloproof.project import load
 @click.option("--as-judged", is_flag=True, help="Decide with the configuration and policy stored with the run.")
 @click.option("--approve", "approved", multiple=True, metavar="RULE", help="Approve a rule that asks for a person.")
 @click.option("--by", type=TEXT, metavar="NAME", help="Who approves; printed in every report of the run.")
+@base_policy_options
 @report_options
 def command(
     run: str,
@@ -27,6 +29,8 @@ def command(
     as_judged: bool,
     approved: tuple[str, ...],
     by: str | None,
+    base_policy: Path | None,
+    fail_on_relaxed: bool,
     as_json: bool,
     markdown: Path | None,
     junit: Path | None,
@@ -43,8 +47,12 @@ def command(
     with open_store(config, create=False) as store:
         header = find_run(store, run, config)
         project = None if as_judged else load(config)
-        _refuse_unknown(approved, store.policy(header.id) if project is None else project.policy)
+        policy = store.policy(header.id) if project is None else project.policy
+        _refuse_unknown(approved, policy)
+        place = None if project is None else config
+        relaxed = relaxed_from(base_policy, policy, config=place, fail=fail_on_relaxed)
         report = pipeline.gate(header, project, real_ports(store), approve=approved, by=by or "")
+        report = pipeline.beside_base(report, relaxed or (), fail=fail_on_relaxed)
         show_report(
             report,
             store,

@@ -75,6 +75,8 @@ def command(
     rehearse(project, as_json=as_json, markdown=markdown is not None, junit=junit is not None)
     with open_store(config, create=True) as store, watched(run_id_file) as watch:
         was = baseline_named(store, baseline, config) if baseline else None
+        if was is not None and cases is not None:
+            pipeline.refuse_incomparable(store, was, project, cases)
         request = pipeline.Request(gated=not no_gate, baseline=was)
         report = pipeline.run(project, cases, request, real_ports(store), watch)
         watch.close()

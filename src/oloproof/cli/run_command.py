@@ -98,7 +98,10 @@ def command(
     stops_early = pipeline.wished(project, request) is not None
     rehearse(project, as_json=as_json, markdown=markdown is not None, junit=junit is not None, stops_early=stops_early)
     with open_store(config, create=True) as store, watched(run_id_file) as watch:
-        request = replace(request, baseline=baseline_named(store, baseline, config) if baseline else None)
+        was = baseline_named(store, baseline, config) if baseline else None
+        if was is not None and cases is not None and not selection:
+            pipeline.refuse_incomparable(store, was, project, cases)
+        request = replace(request, baseline=was)
         report = pipeline.run(project, cases, request, real_ports(store), watch)
         watch.close()
         show_report(

@@ -6,8 +6,7 @@ passes of which nothing was observed goes without saying.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import floor
 from typing import Literal, NamedTuple, assert_never
@@ -22,12 +21,12 @@ from oloproof.model.decision import (
     Rule,
     Superiority,
 )
-from oloproof.stats import proportion, quantile
+from oloproof.stats import planning, quantile
 from oloproof.stats.boundaries import boundaries
 from oloproof.stats.rounding import achieved_error
 
 MOST_CASES = 1_000_000
-"""How far the number of cases that a rule needs is looked for."""
+"""Beyond so many cases the number that a rule needs is not told."""
 
 Word = Literal["pass", "fail"]
 
@@ -90,12 +89,12 @@ def _rate(rule: IntervalThreshold, policy: Policy, n: int) -> str:
     for (word, share), turn in zip(sides, turns, strict=True):
         least += n + 1 if turn.pass_from is None else turn.pass_from
         passes.append(
-            _Way("", _needed(share, policy, n=n, word=word, to_pass=True))
+            _Way("", _needed(share, policy, word=word, to_pass=True))
             if turn.pass_from is None
             else _Way(f"from {_counted(turn.pass_from, word)} of {n}")
         )
         fails.append(
-            _Way("", _needed(share, policy, n=n, word=_OPPOSITE[word], to_pass=False))
+            _Way("", _needed(share, policy, word=_OPPOSITE[word], to_pass=False))
             if turn.fail_to is None
             else _Way(f"from {_counted(n - turn.fail_to, _OPPOSITE[word])}")
         )
@@ -112,22 +111,14 @@ def _rate(rule: IntervalThreshold, policy: Policy, n: int) -> str:
     return f"{_settled(passes, fails, rule, n)}; {error}"
 
 
-def _needed(share: Fraction, policy: Policy, *, n: int, word: Word, to_pass: bool) -> str:
-    """How many cases a bound at ``share`` needs, ``n`` being too few, if all of them say ``word``.
-
-    An interval over cases that all say the same ends at 0 or 1, and gets shorter with every one of them.
-    """
-    if share == (1 if to_pass else 0):
+def _needed(share: Fraction, policy: Policy, *, word: Word, to_pass: bool) -> str:
+    """How many cases a bound at ``share`` needs if all of them say ``word``."""
+    needed = planning.needed_to_pass if to_pass else planning.needed_to_fail
+    count = needed(share, method=policy.interval_method, level=policy.confidence_level)
+    if count is None:
         return _NEVER
-
-    def suffices(count: int) -> bool:
-        agreeing, opposed = (count, 0) if to_pass else (0, count)
-        low, high = proportion.interval(
-            agreeing, opposed, 0, method=policy.interval_method, level=policy.confidence_level
-        )
-        return low >= float(share) if to_pass else high < float(share)
-
-    return f"{_smallest(suffices, above=n)}, all {word}ing"
+    least = f"at least {count:,}" if count <= MOST_CASES else f"more than {MOST_CASES:,}"
+    return f"{least}, all {word}ing"
 
 
 def _quantile(rule: IntervalThreshold, policy: Policy, *, n: int, q: Fraction) -> str:
@@ -174,13 +165,6 @@ def _settled(passes: Sequence[_Way], fails: Sequence[_Way], rule: Rule, n: int) 
 
 def _allowed_missing(rule: Rule, n: int) -> int:
     return n if rule.max_missing is None else floor(Fraction(rule.max_missing) * n)
-
-
-def _smallest(suffices: Callable[[int], bool], *, above: int) -> str:
-    """The smallest number of cases above ``above`` that suffices, where every larger one does too."""
-    candidates = range(above + 1, MOST_CASES + 1)
-    found = bisect_left(candidates, True, key=suffices)
-    return f"at least {candidates[found]:,}" if found < len(candidates) else f"more than {MOST_CASES:,}"
 
 
 def _cases(n: int) -> str:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from oloproof.errors import Problem
 from oloproof.model.case import Attempt, Case
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Approval, Decision, Gate, IntervalMethod, Policy
@@ -83,7 +84,10 @@ class CaseRecord(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """Everything above, kept whole: what every format is drawn from, through ``reports.view``."""
+    """Everything above, kept whole: what every format is drawn from, through ``reports.view``.
+
+    ``relaxed`` are the ways in which the policy asks for less than another version of it that was named.
+    """
 
     run: Run
     measured: Measured
@@ -93,3 +97,4 @@ class Report(Struct, frozen=True, kw_only=True):
     approvals: tuple[Approval, ...] = ()
     warnings: tuple[str, ...] = ()
     comparison: Comparison | None = None
+    relaxed: tuple[Problem, ...] = ()

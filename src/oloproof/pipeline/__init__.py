@@ -6,8 +6,8 @@ dice) comes in through :class:`Ports`. Nothing here prints, parses an option or 
 
 from __future__ import annotations
 
-from oloproof.pipeline.comparing import compare, comparison_report, partings, sides_of
-from oloproof.pipeline.deciding import gate, report, stored_gate, stored_report
+from oloproof.pipeline.comparing import compare, comparison_report, partings, refuse_incomparable, sides_of
+from oloproof.pipeline.deciding import beside_base, gate, report, stored_gate, stored_report
 from oloproof.pipeline.foreseeing import outlooks, rehearsal
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
 from oloproof.pipeline.running import run
@@ -18,12 +18,14 @@ __all__ = [
     "Ports",
     "Request",
     "Watch",
+    "beside_base",
     "compare",
     "comparison_report",
     "early_outlook",
     "gate",
     "outlooks",
     "partings",
+    "refuse_incomparable",
     "rehearsal",
     "report",
     "run",

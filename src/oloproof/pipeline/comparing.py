@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import assert_never, get_args
 
 from msgspec.structs import replace
 
 from oloproof import metrics
 from oloproof.errors import Problem, UsageError
+from oloproof.model.case import Case
 from oloproof.model.collector import collector_paused
 from oloproof.model.comparison import Comparison, Membership, Sides
 from oloproof.model.decision import PairRule, Policy
+from oloproof.model.project import Project
 from oloproof.model.run import Report, Run
 from oloproof.model.tally import Move
 from oloproof.pipeline.deciding import report
@@ -42,12 +44,8 @@ def compare(
         was = sides_of(store, baseline, identified=changed) if isinstance(baseline, Run) else baseline
     if now.run == was.run:
         raise UsageError(Problem("OLO619", f"run {now.run} would be compared with itself", "name another baseline"))
-    if now.project != was.project:
-        message = f"run {now.run} is of project {now.project!r}, and the baseline {was.run} of {was.project!r}"
-        raise UsageError(Problem("OLO619", message, "compare runs of one project"))
-    if not {side.case_id for side in now.cases} & {side.case_id for side in was.cases}:
-        message = f"run {now.run} and the baseline {was.run} have no case in common"
-        raise UsageError(Problem("OLO619", message, "compare runs over the same dataset"))
+    ids = {side.case_id for side in now.cases}
+    _refuse(was, f"run {now.run}", project=now.project, criteria=now.criteria, ids=ids)
     if now.trials != was.trials:
         message = f"run {now.run} tried each case {_times(now.trials)}, and the baseline {was.run} {_times(was.trials)}"
         hint = "a case passes if all its trials do, so compare runs of equally many: --trials"
@@ -71,6 +69,30 @@ def sides_of(store: Store, run: Run, *, identified: bool) -> Sides:
 
 def _times(trials: int) -> str:
     return "once" if trials == 1 else f"{trials} times"
+
+
+def refuse_incomparable(store: Store, baseline: Baseline, project: Project, cases: Iterable[Case]) -> None:
+    """Before the cases are run, what would make comparing them with the baseline meaningless.
+
+    Errors: UsageError as of :func:`compare`, which sees the run itself.
+    """
+    was = store.sides(baseline.id, identified=False) if isinstance(baseline, Run) else baseline
+    criteria = [evaluator.criterion for evaluator in project.evaluators]
+    _refuse(was, "this run", project=project.name, criteria=criteria, ids={case.id for case in cases})
+
+
+def _refuse(was: Sides, run: str, *, project: str, criteria: Collection[str], ids: Collection[str]) -> None:
+    if project != was.project:
+        message = f"{run} is of project {project!r}, and the baseline {was.run} of {was.project!r}"
+        raise UsageError(Problem("OLO619", message, "compare runs of one project"))
+    if not any(side.case_id in ids for side in was.cases):
+        message = f"{run} and the baseline {was.run} have no case in common"
+        raise UsageError(Problem("OLO619", message, "compare runs over the same dataset"))
+    if not any(criterion in criteria for criterion in was.criteria):
+        message = f"{run} and the baseline {was.run} have no criterion in common"
+        raise UsageError(
+            Problem("OLO619", message, "judge the baseline's cases by the same criteria, and save it again")
+        )
 
 
 def comparison_report(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from oloproof import gates
-from oloproof.errors import BrokenError, ExitCode, Problem, UsageError
+from oloproof.errors import PRECEDENCE, BrokenError, ExitCode, Problem, UsageError
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Approval, Decision, Gate, Policy
 from oloproof.model.project import Project
@@ -120,6 +120,16 @@ def report(
         warnings=(*warnings, *gates.warnings(measured, policy, decisions)),
         comparison=comparison,
     )
+
+
+def beside_base(report: Report, relaxed: tuple[Problem, ...], *, fail: bool) -> Report:
+    """The report with what was relaxed of its policy. With ``fail`` that waits for a person: exit 4, unless something
+    graver blocks already."""
+    gate, looked_at = report.gate, ExitCode.MANUAL_REVIEW
+    if fail and relaxed and PRECEDENCE.index(looked_at) < PRECEDENCE.index(gate.exit_code):
+        ways = "one way" if len(relaxed) == 1 else f"{len(relaxed)} ways"
+        gate = Gate(outcome="BLOCK", exit_code=looked_at, why=f"the policy was relaxed in {ways}: a person must look")
+    return replace(report, relaxed=relaxed, gate=gate)
 
 
 def _gate(header: Run, policy: Policy | None, decisions: tuple[Decision, ...]) -> Gate:

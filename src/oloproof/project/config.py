@@ -32,12 +32,11 @@ from oloproof.project import codes, shape
 from oloproof.project.codes import CONFIG
 from oloproof.project.measures import Measures, read_measures
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe
-from oloproof.project.policy import Measurable, policy_of, read_policy
+from oloproof.project.policy import DEFAULT_POLICY, Measurable, policy_of, read_policy
 from oloproof.project.problems import Problems, read_bytes, refuse, shown
 from oloproof.project.spec import SYSTEM_KINDS, ConfigFile, IntervalSection, SystemSection
 from oloproof.project.yaml_nodes import parse_yaml
 
-DEFAULT_POLICY = "release.yaml"
 NO_POLICY = "none"
 _RAW = ("evaluators", "metrics", "slices", "policy")
 

@@ -37,6 +37,8 @@ from oloproof.project.spec import (
 )
 from oloproof.project.yaml_nodes import parse_yaml
 
+DEFAULT_POLICY = "release.yaml"
+
 MetricKind = Literal["rate", "quantile", "pass_k"]
 
 RULE_KINDS: Mapping[str, tuple[type[Struct], type[Rule]]] = {

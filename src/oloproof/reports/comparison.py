@@ -36,14 +36,7 @@ Partings = Mapping[str, str]
 def comparison_tables(report: Report, partings: Partings) -> Iterator[Table]:
     """The tables of a comparison, in the order in which they are read. ``report.comparison`` must be there."""
     comparison, level = _comparison(report), report.run.interval.level
-    columns = ("criterion", "difference", "interval", "pairs", "mid-p")
-    rows = list(pair_rows(comparison, level=level))
-    yield Table("criteria", columns, tuple((r.id, r.difference, r.interval, r.counts, r.p_value) for r in rows))
-    flips = [flip for row in rows for flip in _flips(row, partings)]
-    if flips and partings:
-        yield Table("cases that changed", ("criterion", "now", "case", "where the calls part"), tuple(flips))
-    elif flips:
-        yield Table("cases that changed", ("criterion", "now", "case"), tuple(flip[:3] for flip in flips))
+    yield from criteria_tables(comparison, partings, level=level)
     if comparison.quantiles:
         yield Table(
             "quantities",
@@ -63,6 +56,20 @@ def comparison_tables(report: Report, partings: Partings) -> Iterator[Table]:
             ("slice", "from", "to", "cases", *(f"{inert(c.id)} before → after" for c in comparison.criteria)),
             tuple(_migration_cells(each) for each in comparison.migrations[:MOST_ROWS]),
         )
+
+
+def criteria_tables(
+    comparison: Comparison, partings: Partings, *, level: float, title: str = "criteria"
+) -> Iterator[Table]:
+    """How each criterion came out over all pairs, and the cases whose verdict changed."""
+    columns = ("criterion", "difference", "interval", "pairs", "mid-p")
+    rows = list(pair_rows(comparison, level=level))
+    yield Table(title, columns, tuple((r.id, r.difference, r.interval, r.counts, r.p_value) for r in rows))
+    flips = [flip for row in rows for flip in _flips(row, partings)]
+    if flips and partings:
+        yield Table("cases that changed", ("criterion", "now", "case", "where the calls part"), tuple(flips))
+    elif flips:
+        yield Table("cases that changed", ("criterion", "now", "case"), tuple(flip[:3] for flip in flips))
 
 
 def _flips(row: PairRow, partings: Partings) -> Iterator[tuple[str, str, str, str]]:
@@ -127,6 +134,24 @@ def comparison_document(report: Report, *, decisions: list[dict[str, Any]], gate
         "format": FORMAT,
         "candidate": {"run": comparison.candidate},
         "baseline": {"run": comparison.baseline},
+        **_pairs_document(comparison, level=level),
+        "quantiles": [_quantile_document(each, level) for each in comparison.quantiles],
+        "slices": slices,
+        "slices_tested": sum(test.adjusted is not None for test in tests),
+        "migrations": [_migration_document(each, names) for each in comparison.migrations],
+        "decisions": decisions,
+        "gate": gate,
+    }
+
+
+def baseline_document(comparison: Comparison, *, level: float) -> dict[str, Any]:
+    """What a report says of its baseline: the pairs and the criteria of ``oloproof.comparison/v1``."""
+    return {"run": comparison.baseline, **_pairs_document(comparison, level=level)}
+
+
+def _pairs_document(comparison: Comparison, *, level: float) -> dict[str, Any]:
+    names = [criterion.id for criterion in comparison.criteria]
+    return {
         "pairs": comparison.pairs,
         "only_in_candidate": list(comparison.only_in_candidate),
         "only_in_baseline": list(comparison.only_in_baseline),
@@ -149,12 +174,6 @@ def comparison_document(report: Report, *, decisions: list[dict[str, Any]], gate
             }
             for criterion in comparison.criteria
         ],
-        "quantiles": [_quantile_document(each, level) for each in comparison.quantiles],
-        "slices": slices,
-        "slices_tested": sum(test.adjusted is not None for test in tests),
-        "migrations": [_migration_document(each, names) for each in comparison.migrations],
-        "decisions": decisions,
-        "gate": gate,
     }
 
 

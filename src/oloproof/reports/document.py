@@ -20,10 +20,11 @@ from oloproof.model.run import CaseRecord, Report, Run
 from oloproof.model.stopping import Stopping
 from oloproof.model.tally import ErrorGroup
 from oloproof.model.trajectory import Trajectory
-from oloproof.reports.comparison import comparison_document
+from oloproof.reports.comparison import baseline_document, comparison_document
 from oloproof.reports.findings import Document, decisions, flakiness, settled_document, slice_group, whole_metric
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.lists import TrialVerdicts
+from oloproof.reports.rest import report_tests
 from oloproof.reports.view import RunRow, VerdictRow
 
 REPORT_FORMAT = "oloproof.report/v1"
@@ -44,6 +45,10 @@ def report_document(report: Report) -> Document:
     slice's of a run that stopped early."""
     run = report.run
     is_stopped = run.status == "stopped_early"
+    tests = report_tests(report)
+    relaxed = {"relaxed": [_problem(problem) for problem in report.relaxed]} if report.relaxed else {}
+    compared = {"baseline": baseline_document(report.comparison, level=run.interval.level)} if report.comparison else {}
+    tested = {(test.slice, test.value, test.criterion): test for test in tests}
     return {
         "format": REPORT_FORMAT,
         "run": _run(run, cases=report.measured.cases),
@@ -53,14 +58,18 @@ def report_document(report: Report) -> Document:
             slice_group(
                 group,
                 run.interval,
+                tested,
                 supported=group.support >= report.measured.min_slice_support and not is_stopped,
             )
             for group in report.measured.slices
         ],
+        "slices_tested": sum(test.adjusted is not None for test in tests),
         "errors": [_error_group(group) for group in report.measured.errors],
         **flakiness(report.measured.flaky, run),
+        **compared,
         "decisions": decisions(report),
         "gate": _gate(report.gate),
+        **relaxed,
         "warnings": list(report.warnings),
     }
 
@@ -103,9 +112,12 @@ def check_document(
     rules: Iterable[tuple[str, int, str]],
     warnings: Sequence[str],
     early_stopping: Sequence[str] = (),
+    relaxed: Sequence[Problem] | None = None,
 ) -> Document:
     """``oloproof.check/v1``. ``rules``: each rule's name, the cases to which it applies and what they could settle;
-    ``cases`` is null where they are not known before they are recorded. ``early_stopping`` is what it can come to."""
+    ``cases`` is null where they are not known before they are recorded. ``early_stopping`` is what it can come to;
+    ``relaxed`` None: there is no base."""
+    beside = {} if relaxed is None else {"relaxed": [_problem(problem) for problem in relaxed]}
     return {
         "format": CHECK_FORMAT,
         "project": project,
@@ -113,6 +125,7 @@ def check_document(
         "criteria": list(criteria),
         "rules": [{"rule": rule, "cases": n, "outlook": outlook} for rule, n, outlook in rules],
         "early_stopping": list(early_stopping),
+        **beside,
         "warnings": list(warnings),
     }
 
@@ -131,20 +144,7 @@ def import_document(output: str, files: Iterable[tuple[str, str, Mapping[str, in
 
 def problems_document(problems: Iterable[Problem]) -> Document:
     """``oloproof.problems/v1``. ``file``, ``line``, ``column`` and ``hint`` are null where there is none."""
-    return {
-        "format": PROBLEMS_FORMAT,
-        "problems": [
-            {
-                "file": problem.file,
-                "line": problem.line or None,
-                "column": problem.column or None,
-                "code": problem.code,
-                "message": problem.message,
-                "hint": problem.hint or None,
-            }
-            for problem in problems
-        ],
-    }
+    return {"format": PROBLEMS_FORMAT, "problems": [_problem(problem) for problem in problems]}
 
 
 def encode(document: Mapping[str, Any]) -> str:
@@ -179,6 +179,17 @@ def _quoted(cell: str) -> str:
 def _cell(text: str) -> str:
     defused = f"'{text}" if text.startswith(_FORMULA_STARTS) else text
     return inert(defused, TEXT_LIMIT)
+
+
+def _problem(problem: Problem) -> Document:
+    return {
+        "file": problem.file,
+        "line": problem.line or None,
+        "column": problem.column or None,
+        "code": problem.code,
+        "message": problem.message,
+        "hint": problem.hint or None,
+    }
 
 
 def _run(run: Run, *, cases: int) -> Document:

@@ -171,6 +171,13 @@ def _worth(clusters: Clusters, effective: float | None) -> str:
     return f" · {related}worth {plain(Decimal(int(effective * 10)) / 10)} cases"
 
 
+def rate_text(tally: Tally) -> str:
+    """``57.1% (4/7)``: the estimate and what it is of; a dash where nothing was observed."""
+    if not tally.observed:
+        return NOTHING
+    return f"{percent_estimate(tally.passed, tally.observed)}% ({tally.passed}/{tally.observed})"
+
+
 def quantity_text(value: float, *, rounding: str) -> str:
     """A value in its unit: whole numbers as they are, others to six significant digits."""
     exact = Decimal(repr(value))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 from msgspec import to_builtins
@@ -20,10 +20,14 @@ from oloproof.model.run import IntervalChoice, Report, Run
 from oloproof.model.stopping import Settled
 from oloproof.model.tally import Flaky, Metric, PassK, Quantile, Rate, SliceGroup, Tally
 from oloproof.reports.figures import Figures, figures, full_run, run_figures
+from oloproof.reports.rest import RestTest
 from oloproof.reports.settling import settling_document, settling_of
 from oloproof.reports.words import Subject, subject
 
 Document = dict[str, Any]
+
+Tested = Mapping[tuple[str, str, str], RestTest]
+"""By slice, value and criterion."""
 
 _EXACT = 2**53
 
@@ -84,12 +88,16 @@ def _metric(metric: Metric, known: Figures) -> Document:
             assert_never(metric)
 
 
-def slice_group(group: SliceGroup, interval: IntervalChoice, *, supported: bool) -> Document:
-    """A slice value with its metrics, without their bounds where it has too few cases."""
+def slice_group(group: SliceGroup, interval: IntervalChoice, tests: Tested, *, supported: bool) -> Document:
+    """A slice value with its metrics, without their bounds where it has too few cases, and what tests say of it."""
     metrics = []
     for metric in group.metrics:
         known = figures(metric, interval)
-        metrics.append(_metric(metric, known if supported else Figures(known.estimate, None, None)))
+        document = _metric(metric, known if supported else Figures(known.estimate, None, None))
+        test = tests.get((group.slice, group.value, metric.id))
+        if test is not None:
+            document["against_rest"] = {"p": test.p, "p_adjusted": test.adjusted}
+        metrics.append(document)
     return {"slice": group.slice, "value": group.value, "support": group.support, "metrics": metrics}
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from oloproof.model.tally import Measured, Rate, SliceGroup
-from oloproof.reports.figures import NOTHING, estimate_text, rate_estimate
+from oloproof.reports.figures import NOTHING, estimate_text, rate_estimate, rate_text
 from oloproof.reports.inert import inert
 from oloproof.reports.shapes import Table
-from oloproof.stats.rounding import percent_estimate
 
 
 def slice_grid(measured: Measured) -> Table:
@@ -33,5 +32,5 @@ def _cell(rate: Rate | None) -> str:
         return NOTHING
     judged = rate.judged
     if rate.clusters is None:
-        return f"{percent_estimate(judged.passed, judged.observed)}% ({judged.passed}/{judged.observed})"
+        return rate_text(judged)
     return f"{estimate_text(rate, rate_estimate(rate.clusters))} ({judged.passed}/{judged.observed})"

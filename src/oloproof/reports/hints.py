@@ -8,7 +8,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from oloproof.model.decision import CountFinding, Decision, RateFinding
+from oloproof.model.decision import CountFinding, Decision, PairFinding, RateFinding
 from oloproof.model.run import Report
 from oloproof.model.tally import ErrorGroup
 from oloproof.reports.inert import inert
@@ -104,7 +104,16 @@ def _next_step(report: Report, decision: Decision, typed: Typed) -> Fact:
             if decision.reason == "stopped_early":
                 return Fact("run every case to settle what was not", typed.project("run", "--no-stop-early"))
             if decision.reason == "no_baseline":
-                return Fact("name a run to compare with", typed.project("run", "--baseline", "RUN_OR_FILE"))
+                step = (
+                    "name a run to compare with"
+                    if report.comparison is None
+                    else "name one judged by the same criteria"
+                )
+                return Fact(step, typed.project("run", "--baseline", "RUN_OR_FILE"))
+            if isinstance(decision.finding, PairFinding) and decision.finding.missing:
+                count = decision.finding.missing
+                step = f"see which {count} of {decision.finding.n} pairs {'is' if count == 1 else 'are'} missing"
+                return Fact(step, typed("compare", "RUN_OR_FILE"))
             if decision.finding.missing:
                 return Fact(_what_is_missing(report, decision), typed("inspect", "--missing"))
             if settling_of(about := subject(report, decision)) is not None:

@@ -41,6 +41,13 @@ def render(view: View) -> str:
         ("criterion", "case", "passed", "where they part"),
         ((_cell(row.criterion), _cell(row.case), _own(row.passed), _cell(row.parting)) for row in view.flaky),
     )
+    for table in view.baseline:
+        comment.table(_own(_capital(table.title)), table.columns, (tuple(map(_cell, row)) for row in table.rows))
+    comment.table(
+        _own(_capital(view.rest.title)),
+        view.rest.columns,
+        ((_cell(group), _cell(criterion), *map(_own, cells)) for group, criterion, *cells in view.rest.rows),
+    )
     comment.block(
         "errors", (f"- {_code(error.label)}: {_code(error.text)}" for error in view.errors), opening="### Errors\n\n"
     )
@@ -55,6 +62,8 @@ def render(view: View) -> str:
             for row in view.slices
         ),
     )
+    if view.rest_note:
+        comment.paragraph(_own(view.rest_note))
     return comment.text()
 
 
@@ -100,6 +109,10 @@ class _Comment:
     def _add(self, text: str) -> None:
         self._parts.append(text)
         self._left -= _size(text)
+
+
+def _capital(title: str) -> str:
+    return title[:1].upper() + title[1:]
 
 
 def _head(columns: Sequence[str]) -> str:

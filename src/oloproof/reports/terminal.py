@@ -64,6 +64,13 @@ def render(view: View, *, width: int, color: bool, encoding: str = "utf-8", all_
         page.table("slices", columns, rows)
     else:
         _grid(page, view)
+    page.table(view.rest.title, view.rest.columns, view.rest.rows)
+    if view.rest_note:
+        page.line(view.rest_note, style="dim", indent=2)
+    for table in view.baseline:
+        page.table(table.title, table.columns, table.rows)
+    if view.baseline:
+        page.hint(view.baseline_hint, style="dim")
     page.table(
         "flaky cases",
         ("criterion", "case", "passed", "where they part"),

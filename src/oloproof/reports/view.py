@@ -20,6 +20,7 @@ from oloproof.model.judgment import Word
 from oloproof.model.run import Report, Run
 from oloproof.model.tally import Metric, Tally
 from oloproof.reports import words
+from oloproof.reports.comparison import criteria_tables
 from oloproof.reports.figures import (
     NOTHING,
     Figures,
@@ -36,6 +37,7 @@ from oloproof.reports.flakiness import FlakyRow, flaky_rows
 from oloproof.reports.grid import slice_grid
 from oloproof.reports.hints import Typed, errors_in_words, next_steps
 from oloproof.reports.inert import TEXT_LIMIT, inert
+from oloproof.reports.rest import report_tests, rest_note, rest_table
 from oloproof.reports.settling import settling_in_words
 from oloproof.reports.shapes import Fact, Table
 from oloproof.reports.stopping import stopping_facts
@@ -80,7 +82,10 @@ class View(Struct, frozen=True, kw_only=True):
 
     ``inspect`` is the command that shows the report again. ``errors`` says of what went wrong how often it did, each
     with the command that shows the first. ``grid`` holds the slices in short, a row a slice value, whose intervals and
-    quantiles ``grid_hint`` shows. ``flaky`` are the cases that pass in some of their trials.
+    quantiles ``grid_hint`` shows. ``flaky`` are the cases that pass in some of their trials. ``rest`` holds the slices
+    that pass less often than the rest, and ``rest_note`` says that none does, "" where some do or none was tested.
+    ``baseline`` holds what became of each criterion since the baseline, and of which cases, nothing where there is
+    none; what else a comparison finds, ``baseline_hint`` shows.
     """
 
     project: str
@@ -92,6 +97,10 @@ class View(Struct, frozen=True, kw_only=True):
     slices: tuple[SliceRow, ...]
     grid: Table
     grid_hint: Fact
+    rest: Table
+    rest_note: str
+    baseline: tuple[Table, ...]
+    baseline_hint: Fact
     decisions: tuple[DecisionRow, ...]
     flaky: tuple[FlakyRow, ...]
     approvals: tuple[str, ...]
@@ -139,7 +148,7 @@ def view(report: Report, *, config: str = "") -> View:
 
     ``config`` is the configuration as it must be named in a command, "" where it need not be.
     """
-    typed = Typed(inert(report.run.id), config)
+    typed, tests = Typed(inert(report.run.id), config), report_tests(report)
     return View(
         project=inert(report.run.project),
         run_id=inert(report.run.id),
@@ -150,10 +159,14 @@ def view(report: Report, *, config: str = "") -> View:
         slices=tuple(_slice_rows(report)),
         grid=slice_grid(report.measured),
         grid_hint=Fact("intervals and quantiles", typed("inspect", "--slices")),
+        rest=rest_table(tests),
+        rest_note=rest_note(tests),
+        baseline=tuple(_baseline_tables(report)),
+        baseline_hint=Fact("slices, and where the calls part", typed("compare", "RUN_OR_FILE")),
         decisions=tuple(_decision_rows(report)),
         flaky=tuple(flaky_rows(report.measured.flaky)),
         approvals=tuple(_approvals(report)),
-        warnings=tuple(inert(warning, TEXT_LIMIT) for warning in report.warnings),
+        warnings=tuple(_warnings(report)),
         outcome=report.gate.outcome,
         exit_code=report.gate.exit_code,
         gate=words.gate_line(report),
@@ -213,6 +226,12 @@ def _baseline_text(comparison: Comparison) -> str:
     return ", ".join(parts)
 
 
+def _baseline_tables(report: Report) -> Iterator[Table]:
+    comparison, level = report.comparison, report.run.interval.level
+    if comparison is not None:
+        yield from criteria_tables(comparison, {}, level=level, title="against the baseline")
+
+
 def _duration(started_at: str, finished_at: str) -> str:
     """How long a run took, to the second, which is how exactly its ends are known."""
     elapsed = datetime.fromisoformat(finished_at) - datetime.fromisoformat(started_at)
@@ -270,6 +289,15 @@ def _decision_rows(report: Report) -> Iterator[DecisionRow]:
             approved_by=inert(decision.approved_by or ""),
             blocking=decision.blocking,
         )
+
+
+def _warnings(report: Report) -> Iterator[str]:
+    for problem in report.relaxed:
+        yield inert(f"relaxed: {problem}", TEXT_LIMIT)
+    for warning in report.warnings:
+        yield inert(warning, TEXT_LIMIT)
+    for text in () if report.comparison is None else report.comparison.uncompared:
+        yield inert(f"not compared with the baseline: {text}", TEXT_LIMIT)
 
 
 def _approvals(report: Report) -> Iterator[str]:

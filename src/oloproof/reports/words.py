@@ -46,13 +46,15 @@ _MOST_CAUSES = 10
 
 
 class Subject(Struct, frozen=True, kw_only=True):
-    """A decision with what it is about: the rule as written and the metric's counts, None where neither is known."""
+    """A decision with what it is about: the rule as written and the metric's counts, None where neither is known.
+    ``compared`` says that there was a baseline."""
 
     decision: Decision
     rule: Rule | None
     metric: Metric | None
     level: float
     method: IntervalMethod = "wilson"
+    compared: bool = False
 
     def limit(self, threshold: float | None) -> str:
         """A threshold as it was written: ``70%``, ``12 steps``."""
@@ -150,6 +152,7 @@ def subject(report: Report, decision: Decision) -> Subject:
         metric=next((metric for metric in report.measured.metrics if metric.id == decision.metric), None),
         level=report.run.interval.level if report.policy is None else report.policy.confidence_level,
         method=report.run.interval.method if report.policy is None else report.policy.interval_method,
+        compared=report.comparison is not None,
     )
 
 
@@ -161,6 +164,8 @@ def reason_in_words(subject: Subject) -> str:
 def _reason(subject: Subject) -> str:
     finding, rule = subject.decision.finding, subject.rule
     match subject.decision.reason:
+        case "no_baseline" if subject.compared:
+            return "the baseline was not judged by this criterion"
         case (
             "observed_failures_exceed_limit" | "observed_failures_within_limit" | "missing_could_hide_failures"
         ) as reason:

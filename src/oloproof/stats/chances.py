@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # Numbers of discordant pairs that are rarer than this are left out.
 _NEGLIGIBLE = 1e-16
 
+# What is left of 1 where nothing is.
+_ROUNDING = 1e-15
+
 
 class Region(NamedTuple):
     """Which numbers of passes among n cases are called PASS and which FAIL; whatever is in between is undecided.
@@ -60,26 +63,18 @@ class Chances(NamedTuple):
         return 1 - self.passes**2 - self.fails**2 - self.undecided**2
 
 
-def of_rate(n: int, *, pass_from: int | None, fail_to: int | None, truth: Fraction) -> Chances:
-    """n cases that each pass with probability ``truth``: fresh cases of one kind every time.
-
-    A rule is PASS from ``pass_from`` passes on and FAIL up to ``fail_to``; None where no count decides so. One on a
-    quantile is such a rule about the cases within its bound, with the ranks of :func:`oloproof.stats.quantile.ranks`;
-    one on observed counts, failures or new failures, is PASS from n − F on and FAIL up to n − F − 1.
-    """
-    passes_from = n + 1 if pass_from is None else pass_from
-    fails_to = -1 if fail_to is None else fail_to
-    return of_region(Region(n, passes_from, n, fails_to, n + 1), truth=truth)
-
-
 def of_region(region: Region, *, truth: Fraction) -> Chances:
-    """The same for a rule that may have a maximum as well."""
+    """The region's n cases each pass with probability ``truth``: fresh cases of one kind every time.
+
+    A rule on a quantile is such a rule about the cases within its bound, and one on observed counts, failures or new
+    failures, is PASS from n − F on and FAIL up to n − F − 1.
+    """
     passes = binomial.between(region.pass_from, region.pass_to, n=region.n, p=truth)
     fails = binomial.cdf(region.fail_to, n=region.n, p=truth) + binomial.sf(region.fail_from - 1, n=region.n, p=truth)
     return _chances(passes, fails)
 
 
-def of_cases(rates: Sequence[float], *, pass_from: int | None, fail_to: int | None) -> Chances:
+def of_cases(region: Region, rates: Sequence[float]) -> Chances:
     """The same cases every time, of which the i-th passes with probability ``rates[i]``, independently.
 
     Their number of passes has the Poisson binomial distribution, found by adding one case after the other. It varies
@@ -92,8 +87,8 @@ def of_cases(rates: Sequence[float], *, pass_from: int | None, fail_to: int | No
     for done, rate in enumerate(rates, start=1):
         masses[1 : done + 1] += rate * (masses[:done] - masses[1 : done + 1])
         masses[0] *= 1 - rate
-    passes = 0.0 if pass_from is None else float(masses[pass_from:].sum())
-    fails = 0.0 if fail_to is None else float(masses[: fail_to + 1].sum())
+    passes = float(masses[region.pass_from : region.pass_to + 1].sum())
+    fails = float(masses[: region.fail_to + 1].sum() + masses[region.fail_from :].sum())
     return _chances(passes, fails)
 
 
@@ -178,4 +173,5 @@ def _masses(n: int, p: float) -> NDArray[np.float64]:
 
 
 def _chances(passes: float, fails: float) -> Chances:
-    return Chances(passes, fails, max(0.0, 1 - passes - fails))
+    undecided = 1 - passes - fails
+    return Chances(passes, fails, undecided if undecided > _ROUNDING else 0.0)

@@ -6,11 +6,11 @@ difference. The rest is the slice's complement, never the total, in which the sl
 
 from __future__ import annotations
 
-from math import exp, fsum, lgamma
+from math import exp, lgamma
 from typing import NamedTuple
 
-# Masses below this share of the largest are left out of a sum: far below its rounding error.
-_NEGLIGIBLE = 1e-20
+# Masses below this share of a sum are left out of it: far below its rounding error.
+_NEGLIGIBLE = 1e-18
 
 
 class Group(NamedTuple):
@@ -49,21 +49,31 @@ def worse_than_rest(part: Group, rest: Group) -> Fisher:
 
 
 def _log_mass(k: int, *, size: int, passes: int, total: int) -> float:
-    """log P(X = k) for the passes among ``size`` cases drawn from ``total``, ``passes`` of which pass."""
-    return _log_comb(passes, k) + _log_comb(total - passes, size - k) - _log_comb(total, size)
+    """log P(X = k) for the passes among ``size`` cases drawn from ``total``, ``passes`` of which pass.
 
-
-def _log_comb(n: int, k: int) -> float:
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    That is C(passes, k) C(total − passes, size − k) / C(total, size), by logarithms of factorials.
+    """
+    fails, drawn = total - passes, size - k
+    return (
+        lgamma(passes + 1)
+        - lgamma(k + 1)
+        - lgamma(passes - k + 1)
+        + lgamma(fails + 1)
+        - lgamma(drawn + 1)
+        - lgamma(fails - drawn + 1)
+        - lgamma(total + 1)
+        + lgamma(size + 1)
+        + lgamma(total - size + 1)
+    )
 
 
 def _relative_tail(k: int, *, size: int, passes: int, total: int) -> float:
     """P(X ≤ k) / P(X = k), by the ratio of neighbouring masses downwards from k."""
-    masses, mass, largest = [1.0], 1.0, 1.0
-    for x in range(k, max(0, size - (total - passes)), -1):
-        mass *= x * (total - passes - size + x) / ((passes - x + 1) * (size - x + 1))
-        largest = max(largest, mass)
-        if mass < _NEGLIGIBLE * largest:
+    mass = tail = 1.0
+    spare = total - passes - size
+    for x in range(k, max(0, -spare), -1):
+        mass *= x * (spare + x) / ((passes - x + 1) * (size - x + 1))
+        tail += mass
+        if mass < _NEGLIGIBLE * tail:  # past the mode, where they only fall
             break
-        masses.append(mass)
-    return fsum(masses)
+    return tail

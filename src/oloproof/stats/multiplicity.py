@@ -6,6 +6,7 @@ p-value is the level at which its test would just be called; it is compared with
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from math import fsum
@@ -43,7 +44,8 @@ def tarone(smallest: Sequence[float], *, error: float = 0.05) -> tuple[bool, ...
     most K tests could fall to ``error`` / K; those that could are the members. The least p-values may depend on nothing
     but the margins of the tables; within the family each adjustment holds as it would without this (Gilbert 2005).
     """
-    size = next(k for k in range(1, len(smallest) + 2) if sum(p <= error / k for p in smallest) <= k)
+    ranked = sorted(smallest)
+    size = next(k for k in range(1, len(ranked) + 2) if bisect_right(ranked, error / k) <= k)
     return tuple(p <= error / size for p in smallest)
 
 

@@ -15,7 +15,7 @@ from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from oloproof.stats import binomial, paired
-from oloproof.stats.boundaries import boundaries, turns
+from oloproof.stats.boundaries import turns
 from oloproof.stats.level import tail, z
 from oloproof.stats.paired import Pairs
 from oloproof.stats.proportion import Method, interval
@@ -94,10 +94,14 @@ def needed_to_pass(
     return _smallest(passes) if threshold < 1 else None
 
 
-def missing_budget(n: int, threshold: Fraction, *, method: Method = "wilson", level: float = 0.95) -> int | None:
-    """How many of n cases may fail or be missing in a PASS; None where even none is too many."""
-    pass_from = boundaries(n, threshold, method=method, level=level).pass_from
-    return None if pass_from is None else n - pass_from
+def needed_to_fail(threshold: Fraction, *, method: Method = "wilson", level: float = 0.95) -> int | None:
+    """The smallest n that is a FAIL if no case passes; None where threshold is 0."""
+    bar = float(threshold)
+
+    def fails(n: int) -> bool:
+        return n > 0 and interval(0, n, 0, method=method, level=level)[1] < bar
+
+    return _smallest(fails) if threshold > 0 else None
 
 
 def needed_for_chance(

@@ -29,7 +29,18 @@ from oloproof.reports.view import RunRow, VerdictRow
 
 def test_a_report_has_exactly_these_keys() -> None:
     document = report_document(support())
-    keys = ["format", "run", "interval", "metrics", "slices", "errors", "decisions", "gate", "warnings"]
+    keys = [
+        "format",
+        "run",
+        "interval",
+        "metrics",
+        "slices",
+        "slices_tested",
+        "errors",
+        "decisions",
+        "gate",
+        "warnings",
+    ]
     assert list(document) == keys
     assert document["format"] == "oloproof.report/v1"
     assert document["run"] == {

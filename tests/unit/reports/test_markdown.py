@@ -10,9 +10,11 @@ from markdown_it.token import Token
 from msgspec.structs import replace
 
 from golden.specimens import NASTY, odd, support, triage
+from oloproof.model.comparison import Comparison, CriterionPairs
 from oloproof.model.decision import Gate
 from oloproof.model.run import Report
-from oloproof.model.tally import Measured, Rate, SliceGroup, Tally
+from oloproof.model.tally import Measured, PairTable, Rate, SliceGroup, Tally
+from oloproof.reports.comparison import MOST_FLIPS
 from oloproof.reports.inert import inert
 from oloproof.reports.markdown import LIMIT, render
 from oloproof.reports.view import view
@@ -83,7 +85,29 @@ def test_the_verdict_comes_first_and_slices_are_folded() -> None:
     assert (
         "- `timeout in 1 case: no answer within 60 s`: `oloproof inspect 20261130-101500-3fa9 --case case_040`" in text
     )
-    assert_harmless(text, cells=4 * 4 + 8 * 4 + 7 * 2 + 6 * 5)
+    assert_harmless(text, cells=4 * 4 + 8 * 4 + 3 * 8 + 7 * 2 + 6 * 5)
+
+
+def test_hostile_cases_of_a_baseline_are_escaped() -> None:
+    table = PairTable(both_pass=9, broken=len(NASTY))
+    comparison = Comparison(
+        candidate="new",
+        baseline="](http://evil.example) `|`",
+        pairs=table.n,
+        only_in_candidate=(),
+        only_in_baseline=(),
+        changed=(),
+        accepted=(),
+        uncompared=(),
+        membership="candidate",
+        criteria=(CriterionPairs("<b>@team", table, broken_cases=NASTY),),
+    )
+    text = render(view(replace(triage(), comparison=comparison)))
+    assert "### Against the baseline" in text
+    plain = render(view(triage()))
+    before = sum(token.type == "td_open" for token in tokens(plain))
+    # One more line of facts, a criterion, and of the cases as many as are told, and how many more there are.
+    assert_harmless(text, cells=before + 2 + 5 + 3 * (MOST_FLIPS + 1))
 
 
 def test_a_run_that_is_not_gated_says_so_in_its_title() -> None:

@@ -5,12 +5,13 @@ from fractions import Fraction
 import pytest
 
 from oloproof.stats.boundaries import boundaries
-from oloproof.stats.chances import Chances, of_cases, of_difference, of_rate
+from oloproof.stats.chances import Chances, Region, of_cases, of_difference, of_region
 
 
 def test_power_of_a_hundred_cases() -> None:
     rule = boundaries(100, Fraction("0.9"))
-    found = of_rate(100, pass_from=rule.pass_from, fail_to=rule.fail_to, truth=Fraction("0.95"))
+    assert (rule.pass_from, rule.fail_to) == (96, 84)
+    found = of_region(Region(100, 96, 100, 84, 101), truth=Fraction("0.95"))
     assert found == pytest.approx((0.436, 0.0, 0.564), rel=0, abs=5e-4)
 
 
@@ -21,18 +22,20 @@ def test_flips() -> None:
 
 
 def test_a_rule_that_no_count_settles() -> None:
-    assert of_rate(10, pass_from=None, fail_to=None, truth=Fraction(1, 2)) == Chances(0.0, 0.0, 1.0)
-    assert of_cases([0.5] * 10, pass_from=None, fail_to=None) == Chances(0.0, 0.0, 1.0)
+    never = Region(10, 11, 10, -1, 11)
+    assert of_region(never, truth=Fraction(1, 2)) == Chances(0.0, 0.0, 1.0)
+    assert of_cases(never, [0.5] * 10) == Chances(0.0, 0.0, 1.0)
 
 
 def test_cases_that_always_do_the_same_never_flip() -> None:
-    assert of_cases([1.0] * 8 + [0.0] * 2, pass_from=8, fail_to=7).flips == 0.0
-    assert of_cases([], pass_from=None, fail_to=None).undecided == 1.0
+    assert of_cases(Region(10, 8, 10, 7, 11), [1.0] * 8 + [0.0] * 2).flips == 0.0
+    assert of_cases(Region(0, 1, 0, -1, 1), []).undecided == 1.0
 
 
 def test_cases_with_rates_of_their_own_vary_less() -> None:
-    own = of_cases([1.0] * 80 + [0.5] * 20, pass_from=95, fail_to=84)
-    common = of_rate(100, pass_from=95, fail_to=84, truth=Fraction("0.9"))
+    region = Region(100, 95, 100, 84, 101)
+    own = of_cases(region, [1.0] * 80 + [0.5] * 20)
+    common = of_region(region, truth=Fraction("0.9"))
     assert own.flips < common.flips
 
 

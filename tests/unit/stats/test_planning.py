@@ -5,8 +5,8 @@ from fractions import Fraction
 from oloproof.stats.planning import (
     Settling,
     Sizes,
-    missing_budget,
     needed_for_chance,
+    needed_to_fail,
     needed_to_pass,
     pairs_needed,
     settle,
@@ -26,8 +26,10 @@ def test_a_minimum_of_1_cannot_be_shown_and_one_of_0_needs_a_case() -> None:
     assert needed_to_pass(Fraction(0), failures=3) == 4
 
 
-def test_missing_budget() -> None:
-    assert [missing_budget(n, T90) for n in (34, 40, 100)] == [None, 0, 4]
+def test_how_many_failures_in_a_row() -> None:
+    assert [needed_to_fail(T80), needed_to_fail(T90)] == [1, 1]
+    assert [needed_to_fail(T80, method="exact"), needed_to_fail(Fraction("0.1"))] == [3, 35]
+    assert needed_to_fail(Fraction(0)) is None
 
 
 def test_what_would_settle() -> None:

@@ -1,0 +1,134 @@
+"""Every way in which a policy asks for less than another version of it did.
+
+What is told is whatever lets something pass now that did not pass before, rule by rule; whether other changes make up
+for it is for a person to say. A rule is the same rule if it has the same id, or, where none has, if nothing but its id
+differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from oloproof.gates.exit import blocks
+from oloproof.gates.pairs import kind_of
+from oloproof.model.decision import (
+    Equivalence,
+    IntervalThreshold,
+    MaxNewFailures,
+    NonInferiority,
+    ObservedCount,
+    PairRule,
+    Policy,
+    Rule,
+    State,
+)
+
+_STATES: tuple[State, ...] = ("FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW")
+_MOST_CASES = 10
+
+
+class Relaxation(Struct, frozen=True, kw_only=True):
+    """One thing that is asked for less strictly, or no more.
+
+    ``rule`` is None where it is about the whole policy. ``key`` is what the policy writes it with, None where it is
+    about the whole rule. ``now`` and ``was`` are how it stands in either version. ``gone``: it stands in the base only.
+    """
+
+    rule: str | None
+    key: str | None
+    now: str
+    was: str
+    gone: bool = False
+
+
+def relaxations(policy: Policy | None, base: Policy) -> tuple[Relaxation, ...]:
+    """What ``policy`` (None: there is none any more) asks for less than ``base`` did: first what is about every rule,
+    then rule by rule in the base's order."""
+    if policy is None:
+        count = len(base.rules)
+        was = f"{count} {'rule' if count == 1 else 'rules'}"
+        return (Relaxation(rule=None, key=None, now="no policy", was=f"with {was}", gone=True),)
+    return (*_of_policy(policy, base), *_of_rules(policy, base))
+
+
+def _of_policy(policy: Policy, base: Policy) -> Iterator[Relaxation]:
+    level, level_was = policy.confidence_level, base.confidence_level
+    if level < level_was:
+        yield Relaxation(rule=None, key="confidence_level", now=f"{level:g}", was=f"{level_was:g}")
+    if (policy.interval_method, base.interval_method) == ("wilson", "exact"):
+        yield Relaxation(rule=None, key="interval_method", now="wilson", was="exact")
+    reviewed = any(rule.requires_manual_review for rule in (*policy.rules, *base.rules))
+    for state in _STATES:
+        if blocks(state, base) and not blocks(state, policy) and (reviewed or state != "MANUAL_REVIEW"):
+            now = f"{state} {'is a warning' if state in policy.warn_on else 'does not block'}"
+            yield Relaxation(rule=None, key="block_on", now=now, was="it blocked")
+    accepted = [case for case in policy.accept_changed_cases if case not in base.accept_changed_cases]
+    if accepted:
+        more = f" and {len(accepted) - _MOST_CASES} more" if len(accepted) > _MOST_CASES else ""
+        now = f"it accepts {', '.join(map(repr, accepted[:_MOST_CASES]))}{more}"
+        yield Relaxation(rule=None, key="accept_changed_cases", now=now, was="it did not")
+
+
+def _of_rules(policy: Policy, base: Policy) -> Iterator[Relaxation]:
+    rules = {rule.id: rule for rule in policy.rules}
+    for was in base.rules:
+        now = rules.get(was.id)
+        if now is not None:
+            yield from _of_rule(now, was)
+        elif not any(replace(rule, id=was.id) == was for rule in policy.rules):
+            yield Relaxation(rule=was.id, key=None, now="no such rule", was=f"of kind {_kind(was)}", gone=True)
+
+
+def _of_rule(now: Rule, was: Rule) -> Iterator[Relaxation]:
+    """What a rule asks for less; of one that decides in another way, that it does."""
+    if now.metric != was.metric:
+        yield Relaxation(rule=now.id, key="metric", now=now.metric, was=was.metric)
+    if type(now) is not type(was):
+        yield Relaxation(rule=now.id, key="kind", now=_kind(now), was=_kind(was))
+    else:
+        yield from _of_bounds(now, was)
+    if now.min_cases < was.min_cases:
+        yield Relaxation(rule=now.id, key="min_cases", now=str(now.min_cases), was=str(was.min_cases))
+    yield from _at_most(now.id, "max_missing", now.max_missing, was.max_missing)
+    if was.requires_manual_review and not now.requires_manual_review:
+        yield Relaxation(rule=now.id, key="requires_manual_review", now="false", was="true")
+
+
+def _of_bounds(now: Rule, was: Rule) -> Iterator[Relaxation]:
+    match now, was:
+        case IntervalThreshold(), IntervalThreshold():
+            if was.min is not None and (now.min is None or Fraction(now.min) < Fraction(was.min)):
+                yield Relaxation(rule=now.id, key="min", now=_said(now.min), was=was.min)
+            yield from _at_most(now.id, "max", now.max, was.max)
+        case ObservedCount(), ObservedCount():
+            yield from _at_most(now.id, "max_failures", str(now.max_failures), str(was.max_failures))
+        case NonInferiority() | Equivalence(), NonInferiority() | Equivalence():
+            yield from _at_most(now.id, "margin", now.margin, was.margin)
+        case MaxNewFailures(), MaxNewFailures():
+            yield from _at_most(now.id, "max_new_failures", str(now.max_new_failures), str(was.max_new_failures))
+            # To be run again is a second chance, and the fewer times, the better a chance.
+            if now.confirm and (not was.confirm or now.confirm < was.confirm):
+                yield Relaxation(rule=now.id, key="confirm", now=str(now.confirm), was=str(was.confirm or "none"))
+        case _:
+            return
+
+
+def _at_most(rule: str, key: str, now: str | None, was: str | None) -> Iterator[Relaxation]:
+    """A limit that is higher, or there no more."""
+    if was is not None and (now is None or Fraction(now) > Fraction(was)):
+        yield Relaxation(rule=rule, key=key, now=_said(now), was=was)
+
+
+def _said(value: str | None) -> str:
+    return "none" if value is None else value
+
+
+def _kind(rule: Rule) -> str:
+    if isinstance(rule, get_args(PairRule)):
+        return kind_of(rule)
+    return "observed_count" if isinstance(rule, ObservedCount) else "interval_threshold"
