@@ -87,8 +87,8 @@ def error_advice(*, false_pass: float | None, false_fail: float | None, n: int, 
 
 def _achieved_error(decision: Decision, policy: Policy) -> Iterator[str]:
     match decision.finding:
-        case RateFinding(false_pass=false_pass, false_fail=false_fail, n=n):
-            level = policy.confidence_level
+        case RateFinding(false_pass=false_pass, false_fail=false_fail, n=n, basis=basis):
+            level = policy.confidence_level if basis is None else basis.level
             for told in error_advice(false_pass=false_pass, false_fail=false_fail, n=n, level=level):
                 yield f"rule '{decision.rule}' {told}"
         case _:

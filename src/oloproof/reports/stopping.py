@@ -34,6 +34,8 @@ def stopping_facts(report: Report) -> Iterator[Fact]:
 
 def settled_in_words(decision: Decision) -> str:
     """When the rule was settled and by what, as the end of a sentence; "" where nothing stopped early."""
+    if decision.reason == "stopped_early":
+        return ""
     basis = decision.finding.basis if isinstance(decision.finding, RateFinding) else None
     by = "" if basis is None else f" ({_basis(basis)})"
     settled = decision.settled

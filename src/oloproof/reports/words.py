@@ -98,11 +98,9 @@ def achieved_error(subject: Subject) -> str:
             if _related(subject.metric):
                 return ""  # what n independent cases would prove, these do not
             return f"no failure in {cases_text(tally.n)}: {proven(tally.n, level=level)}"
-        case RateFinding(basis=Basis(method="anytime_mixture", level=sure)):
-            side = percent_of(tail(sure))
+        case RateFinding(basis=Basis(method="anytime_mixture")):
+            side = percent_of(tail(level))
             return f"such evidence is wrong in at most {side}% of runs on each side, at whatever moment one looks"
-        case RateFinding(false_pass=false_pass, false_fail=false_fail, basis=Basis(level=left)):
-            return rounding.achieved_error(false_pass=false_pass, false_fail=false_fail, level=left)
         case RateFinding(false_pass=false_pass, false_fail=false_fail):
             return rounding.achieved_error(false_pass=false_pass, false_fail=false_fail, level=level)
         case QuantileFinding() | PassKFinding():
@@ -146,11 +144,13 @@ def gate_line(report: Report) -> str:
 def subject(report: Report, decision: Decision) -> Subject:
     """A decision beside its rule and its metric."""
     rules = () if report.policy is None else report.policy.rules
+    level = report.run.interval.level if report.policy is None else report.policy.confidence_level
+    basis = decision.finding.basis if isinstance(decision.finding, RateFinding) else None
     return Subject(
         decision=decision,
         rule=next((rule for rule in rules if rule.id == decision.rule), None),
         metric=next((metric for metric in report.measured.metrics if metric.id == decision.metric), None),
-        level=report.run.interval.level if report.policy is None else report.policy.confidence_level,
+        level=level if basis is None else basis.level,
         method=report.run.interval.method if report.policy is None else report.policy.interval_method,
         compared=report.comparison is not None,
     )
