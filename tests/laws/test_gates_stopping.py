@@ -20,7 +20,7 @@ from oloproof.model.tally import Amount, AtLeast, Distribution, Measured, Quanti
 from oloproof.stats import sequential
 
 CRITERIA = ("right", "safe")
-Q = Fraction("0.5")
+Q = Fraction("0.7")
 WORDS = st.sampled_from(["pass", "pass", "pass", "fail", "missing", "excluded"])
 AMOUNTS = st.one_of(st.integers(1, 6), st.integers(0, 6).map(AtLeast))
 
@@ -92,7 +92,7 @@ def measured(seen: Sequence[Case], left: Sequence[Case] = ()) -> Measured:
     known = Counter(float(case.steps) for case in everything if not isinstance(case.steps, AtLeast))
     floors = Counter(float(case.steps.floor) for case in everything if isinstance(case.steps, AtLeast))
     steps = Distribution(tuple(sorted(known.items())), tuple(sorted(floors.items())))
-    return Measured(len(everything), (*rates, Quantile("steps", "agent_steps", "0.5", "steps", steps)))
+    return Measured(len(everything), (*rates, Quantile("steps", "agent_steps", str(float(Q)), "steps", steps)))
 
 
 def states(policy: Policy, counted: Measured) -> list[str]:

@@ -13,10 +13,10 @@ from math import floor
 from typing import Any, TypeVar, assert_never
 
 from oloproof.gates.advice import error_advice
+from oloproof.gates.foreseen import foreseen_stop
 from oloproof.gates.outlook import outlook
 from oloproof.gates.pairs import kind_of, margins_of
 from oloproof.gates.regions import CountedRule, region_of
-from oloproof.gates.stopping import foreseen_stop
 from oloproof.model.decision import (
     Equivalence,
     IntervalThreshold,

@@ -17,7 +17,6 @@ from typing import Literal, NamedTuple, assert_never
 
 from msgspec import Struct
 
-from oloproof.gates.regions import CountedRule
 from oloproof.gates.rules import held_back
 from oloproof.model.decision import (
     Equivalence,
@@ -33,15 +32,10 @@ from oloproof.model.judgment import Word
 from oloproof.model.stopping import Settled
 from oloproof.model.tally import Amount, AtLeast
 from oloproof.stats import quantile, sequential
-from oloproof.stats.boundaries import boundaries
-from oloproof.stats.chances import Region
+from oloproof.stats.boundaries import turns
 
 MOST_AT_ONCE = 20
 """Cases at a time while a run may stop: what is in flight when it does was launched in vain."""
-
-
-MOST_FORESEEN = 5_000
-"""Up to so many cases it is computed, case by case, how a rule that is looked at after each would end."""
 
 
 class Suite(Struct, frozen=True):
@@ -115,45 +109,6 @@ def launch_order(ids: Sequence[str], seed: int) -> list[int]:
         return hashlib.sha256(f"{seed}:{ids[position]}".encode("utf-8", "surrogatepass")).digest()
 
     return sorted(range(len(ids)), key=drawn)
-
-
-class ForeseenStop(Struct, frozen=True):
-    """A rule with one bound that is looked at after every case. ``of_failures``: it counts failures, not passes."""
-
-    rule: sequential.Stopping
-    turns: list[sequential.Turn]
-    of_failures: bool
-
-    def performance(self, truth: Fraction) -> sequential.Performance:
-        """How it ends where the share ``truth`` of all cases passes, exactly, with none missing."""
-        return sequential.performance(
-            self.rule, truth=float(1 - truth if self.of_failures else truth), stops=self.turns
-        )
-
-
-def foreseen_stop(rule: CountedRule, policy: Policy, region: Region, *, is_rate: bool) -> ForeseenStop | None:
-    """The rule as a run that may stop early looks at it; None where the policy lets none do so, of a rule with two
-    bounds, and of more than ``MOST_FORESEEN`` cases."""
-    wish, n = policy.early_stopping, region.n
-    if wish is None or n > MOST_FORESEEN:
-        return None
-    if rule.id in wish.rules and isinstance(rule, IntervalThreshold) and is_rate and n >= sequential.HYBRID_MIN_CASES:
-        side, share = _sides(rule)[0]
-        found = sequential.hybrid(n, share, method=policy.interval_method, level=policy.confidence_level)
-        return ForeseenStop(found, sequential.turns(found), side == "failures")
-    nothing = Fraction(0)  # no evidence is asked for against any threshold
-    if region.pass_to == n and region.fail_from > n:
-        found = sequential.Stopping(n, nothing, _within(region.pass_from, n), _within(region.fail_to, n), None)
-        return ForeseenStop(found, sequential.turns(found), of_failures=False)
-    if region.pass_from == 0 and region.fail_to < 0:
-        passes, fails = _within(n - region.pass_to, n), _within(n - region.fail_from, n)
-        found = sequential.Stopping(n, nothing, passes, fails, None)
-        return ForeseenStop(found, sequential.turns(found), of_failures=True)
-    return None
-
-
-def _within(count: int, n: int) -> int | None:
-    return count if 0 <= count <= n else None
 
 
 class _Bound(NamedTuple):
@@ -260,14 +215,14 @@ def _watched(rule: Rule, policy: Policy, suite: Suite, *, evident: bool) -> _Wat
             q, source = suite.quantiles[rule.metric]
             return _Watched(rule, n, _of_quantile(rule, policy, n, q), source=source)
         case IntervalThreshold() if evident:
-            side, share = _sides(rule)[0]
+            side, share = sides_of(rule)[0]
             test = sequential.hybrid(n, share, method=policy.interval_method, level=policy.confidence_level)
             return _Watched(rule, n, (_of_rate(side, n, test.pass_from, test.fail_to),), test=test)
         case IntervalThreshold():
             bounds = []
-            for side, share in _sides(rule):
-                turn = boundaries(n, share, method=policy.interval_method, level=policy.confidence_level)
-                bounds.append(_of_rate(side, n, turn.pass_from, turn.fail_to))
+            for side, share in sides_of(rule):
+                good, bad = turns(n, share, method=policy.interval_method, level=policy.confidence_level)
+                bounds.append(_of_rate(side, n, good, bad))
             return _Watched(rule, n, tuple(bounds))
         case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures():
             return _Watched(rule, n, ())
@@ -275,7 +230,7 @@ def _watched(rule: Rule, policy: Policy, suite: Suite, *, evident: bool) -> _Wat
             assert_never(never)
 
 
-def _sides(rule: IntervalThreshold) -> list[tuple[Literal["passes", "failures"], Fraction]]:
+def sides_of(rule: IntervalThreshold) -> list[tuple[Literal["passes", "failures"], Fraction]]:
     """A rate of at most t is a share of failures of at least 1 − t."""
     sides: list[tuple[Literal["passes", "failures"], Fraction]] = []
     if rule.min is not None:
@@ -291,19 +246,18 @@ def _of_rate(side: Literal["passes", "failures"], n: int, pass_from: int | None,
 
 
 def _of_quantile(rule: IntervalThreshold, policy: Policy, n: int, q: Fraction) -> tuple[_Bound, ...]:
-    """The bounds are the r-th and the s-th smallest of n values: at least n − r + 1 are no smaller than the one, and
-    s no larger than the other."""
+    """In cases that keep to a bound: a q-quantile of at least x is a share 1 − q of values no smaller."""
     if n == 0:
         return ()
-    r, s = quantile.ranks(n, q=q, level=policy.confidence_level)
-    high, low = n - r + 1 if r else None, s if s <= n else None
     bounds = []
     if rule.min is not None:
-        kept, broken = f"known to be at least {rule.min}", f"known to be below {rule.min}"
-        bounds.append(_Bound(high, low, kept, broken, "at_least", float(rule.min)))
+        good, bad = quantile.turns(n, q=1 - q, level=policy.confidence_level)
+        words = f"known to be at least {rule.min}", f"known to be below {rule.min}"
+        bounds.append(_Bound(good, None if bad is None else n - bad, *words, "at_least", float(rule.min)))
     if rule.max is not None:
-        kept, broken = f"known to be at most {rule.max}", f"known to be above {rule.max}"
-        bounds.append(_Bound(low, high, kept, broken, "at_most", float(rule.max)))
+        good, bad = quantile.turns(n, q=q, level=policy.confidence_level)
+        words = f"known to be at most {rule.max}", f"known to be above {rule.max}"
+        bounds.append(_Bound(good, None if bad is None else n - bad, *words, "at_most", float(rule.max)))
     return tuple(bounds)
 
 

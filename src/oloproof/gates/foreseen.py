@@ -1,0 +1,55 @@
+"""How a rule would end that is looked at after every case, and after how many cases: exactly, with nothing run."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from msgspec import Struct
+
+from oloproof.gates.regions import CountedRule
+from oloproof.gates.stopping import sides_of
+from oloproof.model.decision import IntervalThreshold, Policy
+from oloproof.stats import sequential
+from oloproof.stats.chances import Region
+
+MOST_FORESEEN = 5_000
+"""Cases up to which that is computed: what it takes grows with their square."""
+
+
+class ForeseenStop(Struct, frozen=True):
+    """A rule with one bound that is looked at after every case. ``of_failures``: it counts failures, not passes."""
+
+    rule: sequential.Stopping
+    turns: list[sequential.Turn]
+    of_failures: bool
+
+    def performance(self, truth: Fraction) -> sequential.Performance:
+        """How it ends where the share ``truth`` of all cases passes, exactly, with none missing."""
+        return sequential.performance(
+            self.rule, truth=float(1 - truth if self.of_failures else truth), stops=self.turns
+        )
+
+
+def foreseen_stop(rule: CountedRule, policy: Policy, region: Region, *, is_rate: bool) -> ForeseenStop | None:
+    """The rule as a run that may stop early looks at it; None where the policy lets none do so, of a rule with two
+    bounds, and of more than ``MOST_FORESEEN`` cases."""
+    wish, n = policy.early_stopping, region.n
+    if wish is None or n > MOST_FORESEEN:
+        return None
+    if rule.id in wish.rules and isinstance(rule, IntervalThreshold) and is_rate and n >= sequential.HYBRID_MIN_CASES:
+        side, share = sides_of(rule)[0]
+        found = sequential.hybrid(n, share, method=policy.interval_method, level=policy.confidence_level)
+        return ForeseenStop(found, sequential.turns(found), side == "failures")
+    nothing = Fraction(0)  # no evidence is asked for against any threshold
+    if region.pass_to == n and region.fail_from > n:
+        found = sequential.Stopping(n, nothing, _within(region.pass_from, n), _within(region.fail_to, n), None)
+        return ForeseenStop(found, sequential.turns(found), of_failures=False)
+    if region.pass_from == 0 and region.fail_to < 0:
+        passes, fails = _within(n - region.pass_to, n), _within(n - region.fail_from, n)
+        found = sequential.Stopping(n, nothing, passes, fails, None)
+        return ForeseenStop(found, sequential.turns(found), of_failures=True)
+    return None
+
+
+def _within(count: int, n: int) -> int | None:
+    return count if 0 <= count <= n else None
