@@ -193,7 +193,7 @@ def test_cases_in_flight_are_finished_and_counted(tmp_path: Path) -> None:
 
 
 def _first(rows: Any, seed: int) -> str:
-    from oloproof.gates import launch_order
+    from oloproof.gates.stopping import launch_order
 
     ids = [row["id"] for row in rows]
     return str(ids[launch_order(ids, seed)[0]])

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oloproof.gates import Course, Suite, decide, launch_order, verdict
-from oloproof.gates.stopping import Standing
+from oloproof.gates import decide, verdict
+from oloproof.gates.stopping import Course, Standing, Suite, launch_order
 from oloproof.model.decision import IntervalThreshold, MaxNewFailures, ObservedCount, Policy, Rule
 from oloproof.model.judgment import Word
 from oloproof.model.stopping import Settled, Stopping

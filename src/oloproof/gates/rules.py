@@ -46,7 +46,7 @@ from oloproof.model.decision import (
 )
 from oloproof.model.stopping import Settled, Stopping
 from oloproof.model.tally import Clusters, Measured, Metric, PassK, Quantile, Rate, Tally
-from oloproof.stats import evidence, proportion, quantile, sequential, trials
+from oloproof.stats import proportion, quantile, trials
 from oloproof.stats.boundaries import Boundaries, boundaries
 from oloproof.stats.counts import at_most_failures
 
@@ -194,6 +194,8 @@ def _on_evidence(
 ) -> tuple[Finding, Answer]:
     """A rule that evidence may settle: by what there was when it did, else by the full run at what is left of the
     level."""
+    from oloproof.stats import evidence, sequential  # a run that evidence cannot end does without
+
     minimum, maximum = _number(rule.min), _number(rule.max)
     threshold = Fraction(rule.min or rule.max or 0)  # it has one of them
     early, final_level = sequential.split(threshold, level=policy.confidence_level)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from math import fsum
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from oloproof import gates
 from oloproof.errors import Problem, UsageError
 from oloproof.metrics import observe
 from oloproof.model.case import Case
@@ -22,7 +22,9 @@ from oloproof.model.stopping import EarlyStopping, Saved, Stopping
 from oloproof.model.tally import Amount, AtLeast
 from oloproof.pipeline.foreseeing import applicable
 from oloproof.pipeline.ports import Ports, Request
-from oloproof.stats.sequential import HYBRID_MIN_CASES
+
+if TYPE_CHECKING:
+    from oloproof.gates.stopping import Course
 
 
 class Plan(Struct, frozen=True):
@@ -32,7 +34,7 @@ class Plan(Struct, frozen=True):
     cases: list[Case]
     places: dict[str, int]
     concurrency: int
-    course: gates.Course
+    course: Course
     stopping: Stopping
     criteria: tuple[str, ...]
     sources: tuple[str, ...]
@@ -90,6 +92,8 @@ def plan(
     project: Project, policy: Policy, wish: EarlyStopping, cases: Sequence[Case], request: Request, ports: Ports
 ) -> Plan:
     """Draw the launch order, and say which rules evidence may settle: those with cases enough."""
+    from oloproof.gates.stopping import MOST_AT_ONCE, launch_order  # here and below: most runs do without
+
     named = [name for case in cases if (name := project.cluster_of(case)) is not None]
     if len(set(named)) < len(named):
         message = "early stopping counts independent cases, and some belong to one cluster"
@@ -98,12 +102,12 @@ def plan(
     course, rules, warnings = course_of(project, policy, wish, cases)
     assert not isinstance(project.system.kind, RecordedSystem)  # which is never planned for
     concurrency = project.system.kind.concurrency
-    if concurrency > gates.MOST_AT_ONCE:
-        warnings += (f"{concurrency} cases at a time are {gates.MOST_AT_ONCE} while the run may stop early",)
+    if concurrency > MOST_AT_ONCE:
+        warnings += (f"{concurrency} cases at a time are {MOST_AT_ONCE} while the run may stop early",)
     return Plan(
-        cases=[cases[position] for position in gates.launch_order([case.id for case in cases], seed)],
+        cases=[cases[position] for position in launch_order([case.id for case in cases], seed)],
         places={case.id: position for position, case in enumerate(cases)},
-        concurrency=min(concurrency, gates.MOST_AT_ONCE),
+        concurrency=min(concurrency, MOST_AT_ONCE),
         course=course,
         stopping=Stopping(seed=seed, method="hybrid" if rules else "curtailment", rules=rules),
         criteria=tuple(evaluator.criterion for evaluator in project.evaluators),
@@ -126,9 +130,12 @@ def early_outlook(project: Project, cases: Sequence[Case]) -> tuple[str, ...]:
 
 def course_of(
     project: Project, policy: Policy, wish: EarlyStopping, cases: Sequence[Case]
-) -> tuple[gates.Course, tuple[str, ...], tuple[str, ...]]:
+) -> tuple[Course, tuple[str, ...], tuple[str, ...]]:
     """The policy's rules over these cases, which of them evidence may settle, and why others that were named may
     not."""
+    from oloproof.gates.stopping import Course, Suite
+    from oloproof.stats.sequential import HYBRID_MIN_CASES
+
     sizes = applicable(project, cases)
     quantiles = {spec.id: (spec.q, spec.source) for spec in project.metrics}
     named = [rule for rule in policy.rules if rule.id in wish.rules]
@@ -139,7 +146,7 @@ def course_of(
         for rule in named
         if rule.id not in rules
     )
-    return gates.Course(policy, gates.Suite(sizes, quantiles), evident=rules), rules, warnings
+    return Course(policy, Suite(sizes, quantiles), evident=rules), rules, warnings
 
 
 class EarlyStop:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from oloproof.model.run import IntervalChoice, Run
 from oloproof.model.stopping import Stopping
 from oloproof.model.tally import Clusters, Metric, PassK, Quantile, Rate, Tally
-from oloproof.stats import evidence, proportion, quantile, trials, without_replacement
+from oloproof.stats import proportion, quantile, trials
 from oloproof.stats.rounding import percent_estimate, percent_lower, percent_upper
 
 NOTHING = "–"
@@ -79,6 +79,8 @@ def run_figures(metric: Metric, run: Run) -> Figures:
     """
     if run.stopping is None or run.stopping.after is None or not isinstance(metric, Rate):
         return figures(metric, run.interval)
+    from oloproof.stats import evidence  # here and below: a run that did not stop early does without
+
     passed, failed, missing = ran(metric, run.stopping)
     return Figures(metric.tally.estimate, *evidence.interval(passed, failed, missing, level=run.interval.level))
 
@@ -95,6 +97,8 @@ def full_run(metric: Metric, run: Run) -> tuple[int, int] | None:
     stopping = run.stopping
     if stopping is None or not isinstance(metric, Rate) or not stopping.not_run.get(metric.id):
         return None
+    from oloproof.stats import without_replacement
+
     return without_replacement.interval(*ran(metric, stopping), suite=metric.tally.n, level=run.interval.level)
 
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from oloproof.gates import Course, Suite, decide, launch_order
+from oloproof.gates import decide
 from oloproof.gates.plan import plan
-from oloproof.gates.stopping import Standing
+from oloproof.gates.stopping import Course, Standing, Suite, launch_order
 from oloproof.model.decision import (
     Basis,
     CountFinding,
