@@ -248,6 +248,26 @@ def test_a_stopped_run_is_no_baseline_but_may_be_compared_with_one(tmp_path: Pat
     assert criterion["lower"] < 0
 
 
+def test_a_stopped_run_confirms_nothing_that_is_newly_broken(tmp_path: Path) -> None:
+    again = {"id": "no-new", "metric": "right", "kind": "max_new_failures", "max_new_failures": 0, "confirm": 1}
+    app = """
+    import json
+    def run(case):
+        return {"answer": "no" if case in json.load(open("wrong.json")) else "yes"}
+    """
+    rows = [case(f"c{number}", f"c{number}") for number in range(40)]
+    project(tmp_path, app=app, cases=rows, rules=[NONE_WRONG, again])
+    (tmp_path / "wrong.json").write_text("[]")
+    assert oloproof(tmp_path, "run").code == 3
+    (tmp_path / "wrong.json").write_text(json.dumps([f"c{number}" for number in range(0, 40, 4)]))
+    done = oloproof(tmp_path, "run", "--stop-early", "--baseline", "latest", "--json")
+    assert done.code == 1
+    assert stopped(done)["after"] < 40
+    _, no_new = done.json["decisions"]
+    assert (no_new["state"], no_new["reason"]) == ("INSUFFICIENT_EVIDENCE", "stopped_early")
+    assert oloproof(tmp_path, "gate", "--json").json == done.json
+
+
 @pytest.mark.parametrize(
     ("options", "code"),
     [
