@@ -185,9 +185,9 @@ def _parts(value: dict[str, Any], role: str) -> Iterator[Part]:
     elif isinstance(content, list | dict):
         for part in content if isinstance(content, list) else [content]:
             yield from _part(part)
-    calls = value.get("tool_calls")
-    if isinstance(calls, list):
-        for call in calls:
+    for key in ("tool_calls", "invalid_tool_calls"):
+        calls = value.get(key)
+        for call in calls if isinstance(calls, list) else ():
             yield from _part(call)
     if isinstance(legacy := value.get("function_call"), dict):
         yield from _part({"function": legacy})
@@ -211,7 +211,7 @@ def _part(part: Json) -> Iterator[Part]:
             text = _first(part, "content", "text")
             if isinstance(text, str) and text:
                 yield Text(text)
-        case {"type": "tool_call", "name": name}:
+        case {"type": "tool_call" | "invalid_tool_call", "name": name} | {"name": str(name), "args": _}:
             yield Asked(text_of(name), text_id(part.get("id")), _first(part, "arguments", "args", absent=UNSET))
         case {"type": "tool_call_response"}:
             result = _first(part, "response", "result", absent=UNSET)
