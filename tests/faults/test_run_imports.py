@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fakes.projects import answered, project
+from fakes.projects import answered, oloproof, project
 
 POISON = """
 import os, pathlib, sys
@@ -49,6 +49,32 @@ def test_modules_that_an_agent_writes_are_not_imported(
     assert done.returncode == 1, done.stderr
     assert (tmp_path / "rich.py").exists()
     assert "BLOCK" in done.stdout
+
+
+@pytest.mark.parametrize("method", ["wilson", "exact"])
+@pytest.mark.parametrize("trials", [1, 3])
+def test_nor_where_cases_are_tried_again_or_belong_together(tmp_path: Path, method: str, trials: int) -> None:
+    rules = [
+        {"id": "floor", "metric": "right", "min": 0.5},
+        {"id": "new", "metric": "right", "kind": "max_new_failures", "max_new_failures": 0, "confirm": 1},
+    ]
+    cases = [case | {"cluster": name} for case, name in zip(answered("yes", "yes", "yes"), "aab", strict=True)]
+    metrics = [{"id": "often", "type": "pass_hat_k", "criterion": "right", "k": trials}]
+    config = {"cases": cases, "rules": rules, "trials": trials, "metrics": metrics, "interval": {"method": method}}
+    oloproof(project(tmp_path, **config), "run", "--no-gate")
+    oloproof(tmp_path, "baseline", "save", "-o", "base.json")
+    project(tmp_path, app=POISON, **config)
+    done = subprocess.run(
+        [sys.executable, "-m", "oloproof", "run", "--baseline", "base.json"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": "."},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert (tmp_path / "scipy.py").exists()
+    assert "3 newly broken (3 confirmed" in done.stdout
 
 
 def test_a_project_with_a_module_of_a_librarys_name_works(tmp_path: Path) -> None:

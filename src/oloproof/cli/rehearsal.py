@@ -8,18 +8,25 @@ from __future__ import annotations
 
 from oloproof import pipeline, runner
 from oloproof.cli import forget
-from oloproof.model.project import Project
+from oloproof.model.project import Project, RecordedSystem
+from oloproof.project import Cases
 from oloproof.reports.document import encode, report_document
 from oloproof.reports.view import view
 from oloproof.stats import level
 
 
-def rehearse(project: Project, *, as_json: bool, markdown: bool, junit: bool, stops_early: bool = False) -> None:
-    """Draw a report of one made-up case into nothing, and import nothing from the project's directory from here on."""
+def rehearse(
+    project: Project, cases: Cases | None, *, as_json: bool, markdown: bool, junit: bool, stops_early: bool = False
+) -> None:
+    """Draw a report of one made-up case into nothing, and import nothing from the project's directory from here on.
+
+    ``cases`` None: recordings are their own dataset, and may hold trials and clusters that nobody has seen yet.
+    """
     forget(project.directory)
     runner.prepare()
     level.z(project.interval.level)  # of a comparison, and of what would settle a rule, under whatever method
-    report = pipeline.rehearsal(project, stops_early=stops_early)
+    related = _may_be_related(project, cases)
+    report = pipeline.rehearsal(project, stops_early=stops_early, related=related)
     drawn = view(report)
     encode(report_document(report))
     if not as_json:
@@ -34,3 +41,10 @@ def rehearse(project: Project, *, as_json: bool, markdown: bool, junit: bool, st
         from oloproof.reports.junit import junit as render_junit
 
         list(render_junit(drawn, ()))
+
+
+def _may_be_related(project: Project, cases: Cases | None) -> bool:
+    """Whether there are cases that belong together, or recordings, before user functions judge them, whose trials
+    nobody has counted yet."""
+    unseen = isinstance(project.system.kind, RecordedSystem) and bool(project.user_evaluators)
+    return unseen or (cases is not None and cases.related)

@@ -96,7 +96,9 @@ def command(
         _refuse_unknown(case_ids, {case.id for case in cases})
         _refuse_empty(selection.slice, cases)
     stops_early = pipeline.wished(project, request) is not None
-    rehearse(project, as_json=as_json, markdown=markdown is not None, junit=junit is not None, stops_early=stops_early)
+    rehearse(
+        project, cases, as_json=as_json, markdown=markdown is not None, junit=junit is not None, stops_early=stops_early
+    )
     with open_store(config, create=True) as store, watched(run_id_file) as watch:
         was = baseline_named(store, baseline, config) if baseline else None
         if was is not None and cases is not None and not selection:

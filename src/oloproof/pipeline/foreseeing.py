@@ -23,9 +23,9 @@ from oloproof.pipeline.deciding import report
 from oloproof.project import Cases
 
 
-def rehearsal(project: Project, *, stops_early: bool = False) -> Report:
+def rehearsal(project: Project, *, stops_early: bool = False, related: bool = False) -> Report:
     """The report of a run of a made-up case that passed: what the real one will compute, nothing of it kept. With
-    ``stops_early``, of one that left out another case."""
+    ``stops_early``, of one that left out another case; with ``related``, of one with cases that belong together."""
     criteria = tuple(evaluator.criterion for evaluator in project.evaluators)
     measurement = Measurement(criteria, project.metrics, project.slices, project.min_slice_support)
     counted = measurement.add(Case(id="rehearsal"), Reading(Trajectory()), [PASS] * len(criteria))
@@ -34,7 +34,7 @@ def rehearsal(project: Project, *, stops_early: bool = False) -> Report:
         measurement.add(Case(id="left out"), None, [missing("not_run")] * len(criteria))
         stopping = Stopping(seed=0, after=1, not_run=dict.fromkeys(criteria, 1))
     measured = measurement.measured()
-    if (project.trials or 1) > 1 or project.cluster is not None or project.pass_k:
+    if not stops_early and ((project.trials or 1) > 1 or related or project.pass_k):  # which do not go together
         measured = _tried_again(project, criteria, counted)
     run = Run(
         id="rehearsal",
@@ -69,7 +69,7 @@ def outlooks(project: Project, cases: Cases) -> tuple[gates.Outlook, ...]:
     shares = {
         rule.id for rule in project.policy.rules if isinstance(rule, IntervalThreshold) and rule.metric not in quantiles
     }
-    supposed = _supposed(project, related=are_related(project, cases))
+    supposed = _supposed(project, related=cases.related)
     return tuple(
         each._replace(text=f"{supposed}{each.text}") if each.rule in shares and each.n else each for each in found
     )
@@ -84,12 +84,6 @@ def applicable(project: Project, cases: Cases | Sequence[Case]) -> Counter[str]:
             sizes[evaluator.criterion] += judgment.verdict != "excluded"
     sizes.update({spec.id: sizes[spec.criterion] for spec in project.pass_k})
     return sizes
-
-
-def are_related(project: Project, cases: Cases) -> bool:
-    """Whether some cases belong to one cluster."""
-    named = [name for case in cases if (name := project.cluster_of(case)) is not None]
-    return len(set(named)) < len(named)
 
 
 def _supposed(project: Project, *, related: bool) -> str:

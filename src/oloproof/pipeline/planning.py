@@ -16,7 +16,7 @@ from oloproof.model.plan import Scenario, SuitePlan
 from oloproof.model.project import Project
 from oloproof.model.run import Report
 from oloproof.model.tally import Measured, PassK, Quantile, Rate
-from oloproof.pipeline.foreseeing import applicable, are_related
+from oloproof.pipeline.foreseeing import applicable
 from oloproof.project import Cases
 
 
@@ -49,7 +49,7 @@ def suite_plan(project: Project, cases: Cases | None, wanted: Wanted) -> SuitePl
     Errors: UsageError without a policy, without a number of cases, or with a truth about no metric of the policy.
     """
     policy = _policy(project.policy)
-    related = cases is not None and are_related(project, cases)
+    related = cases is not None and cases.related
     if (project.trials or 1) > 1 or related or project.pass_k:
         raise _not_plain(project.config)
     suite = _foreseen(project, policy, cases, wanted).of(wanted.cases)

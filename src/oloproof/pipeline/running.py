@@ -10,7 +10,7 @@ from itertools import chain, repeat, tee
 from msgspec.structs import replace
 
 from oloproof import runner
-from oloproof.errors import BrokenError
+from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.model.comparison import Comparison
 from oloproof.model.project import LiveSystem, Project, RecordedSystem
 from oloproof.model.run import Report, Run
@@ -88,6 +88,9 @@ def _planned(project: Project, cases: Cases, request: Request, ports: Ports) -> 
     wish = wished(project, request)
     if wish is None or project.policy is None:
         return None
+    if cases.related:
+        message = "early stopping counts independent cases, and some belong to one cluster"
+        raise UsageError(Problem("OLO650", message, "leave it out", file=project.config))
     return plan(project, project.policy, wish, list(cases), request, ports)
 
 

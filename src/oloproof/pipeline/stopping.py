@@ -94,10 +94,6 @@ def plan(
     """Draw the launch order, and say which rules evidence may settle: those with cases enough."""
     from oloproof.gates.stopping import MOST_AT_ONCE, launch_order  # here and below: most runs do without
 
-    named = [name for case in cases if (name := project.cluster_of(case)) is not None]
-    if len(set(named)) < len(named):
-        message = "early stopping counts independent cases, and some belong to one cluster"
-        raise UsageError(Problem("OLO650", message, "leave it out", file=project.config))
     seed = crc32(ports.token().encode()) if request.seed is None else request.seed
     course, rules, warnings = course_of(project, policy, wish, cases)
     assert not isinstance(project.system.kind, RecordedSystem)  # which is never planned for

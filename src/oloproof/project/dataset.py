@@ -58,6 +58,7 @@ _encode_lines = msgspec.json.Encoder().encode_lines
 
 class Cases(Struct, frozen=True, kw_only=True):
     """A checked dataset, in the order of its file. ``digest`` is the SHA-256 of the file, in hexadecimal.
+    ``related``: some cases belong to one cluster.
 
     The cases of a JSONL file that are to be run are read from it again each time they are asked for, so that a large
     one is never held whole; a UsageError at its end tells that it changed meanwhile.
@@ -67,6 +68,7 @@ class Cases(Struct, frozen=True, kw_only=True):
     count: int
     digest: str
     warnings: tuple[str, ...] = ()
+    related: bool = False
     held: tuple[Case, ...] | None = None
 
     def __iter__(self) -> Iterator[Case]:
@@ -112,6 +114,7 @@ def read_cases(project: Project) -> Cases:
         path=path,
         count=len(lines),
         warnings=review.conclude(),
+        related=review.related,
         digest=digest.hexdigest(),
         held=None if held is None else tuple(held),
     )

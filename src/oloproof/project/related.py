@@ -17,12 +17,12 @@ class Clustering:
         self._project = project
         self._problems = problems
         self._names: set[str] = set()
-        self._related = False
+        self.related = False
 
     def see(self, case: Case) -> None:
         """The next case."""
         if (name := self._project.cluster_of(case)) is not None:
-            self._related = self._related or name in self._names
+            self.related = self.related or name in self._names
             self._names.add(name)
 
     def conclude(self) -> None:
@@ -32,7 +32,7 @@ class Clustering:
             named = METADATA_PREFIX + ".".join(self._project.cluster)
             hint = "name what the cases that belong together have in common, or leave cluster out"
             self._problems.on(line, column, codes.NO_CLUSTER, f"no case has {shown(named)}", hint=hint)
-        if self._related:
+        if self.related:
             for rule in compared_as_independent(self._project.policy):
                 message = f"rule {shown(rule)} compares cases as independent ones, and cases of a cluster are not"
                 hint = "kind: max_new_failures needs no independence; or leave the clusters out"

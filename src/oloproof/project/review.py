@@ -82,6 +82,11 @@ class Review:
             self._inputs.add(_digest(case))
             self._repeated += len(self._inputs) == seen
 
+    @property
+    def related(self) -> bool:
+        """Whether some of the cases seen so far belong to one cluster."""
+        return self._clusters is not None and self._clusters.related
+
     def conclude(self) -> tuple[str, ...]:
         """What is only worth a warning. Raises a UsageError with every problem, those of the configuration first."""
         self._locate_bad_references()
