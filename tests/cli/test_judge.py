@@ -31,6 +31,11 @@ def own(name: str, **keys: Any) -> Row:
     return recording(name, input=name, expected={"answer": "yes"}, **keys)
 
 
+def squeezed(text: str) -> str:
+    """A table's words, wherever its cells are folded."""
+    return " ".join(text.replace("│", " ").split())
+
+
 def recorded(directory: Path, *recordings: Row, **config: Any) -> Path:
     """A project of recordings."""
     keys: dict[str, Any] = {"evaluators": [RIGHT, LOOKS], "system": {"recorded": "traces.jsonl"}}
@@ -252,6 +257,10 @@ def test_declared_arguments_are_judged_and_a_malformed_one_is_told_at_its_place(
     shown = oloproof(directory, "inspect", "--case", "c2", "--json").json["judgments"]
     near = 'step 1: id: expected {"regex":"^ord-"}, found 1'
     assert shown[0]["detail"] == f"""expected 'look' with {{"id":{{"regex":"^ord-"}}}}, found 'look' ({near})"""
+    [row] = shown[0]["alignment"]["calls"]
+    assert (row["status"], row["step"], row["declared"]) == ("changed", 1, order)
+    assert 'id: expected {"regex":"^ord-"}, found 1' in squeezed(oloproof(directory, "inspect", "--case", "c2").out)
+    assert "not recorded" in oloproof(directory, "inspect", "--case", "c3").out
 
     write_lines(directory / "cases.jsonl", [{"id": "c1", "expected": {"tools": [order | {"argument": {}}]}}])
     done = oloproof(directory, "check")

@@ -100,8 +100,9 @@ def test_a_closed_list(name: str, words: tuple[str, ...]) -> None:
 def test_every_key_of_the_files() -> None:
     reference = page("reference/configuration.md") + page("reference/metrics-and-slices.md")
     assert missing(sorted(set(property_names(json_schema("release")))), page("reference/policy.md")) == []
-    known = reference + page("reference/evaluators.md") + page("reference/policy.md")
+    known = reference + page("reference/evaluators.md") + page("reference/references.md") + page("reference/policy.md")
     assert missing(sorted(set(property_names(json_schema("oloproof")))), known) == []
+    assert missing(sorted(set(property_names(json_schema("dataset")))), known) == []
 
 
 def test_every_trace_format() -> None:

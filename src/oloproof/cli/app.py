@@ -27,7 +27,7 @@ COMMANDS = {
     "runs": "List the stored runs.",
     "import": "Turn traces of another format into traces.jsonl.",
     "evaluators": "List the evaluators, their keys and an example of each.",
-    "schema": "Print the JSON Schema of oloproof.yaml or release.yaml.",
+    "schema": "Print the JSON Schema of oloproof.yaml, release.yaml or a dataset's rows.",
 }
 
 

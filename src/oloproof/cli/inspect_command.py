@@ -168,7 +168,7 @@ def _show_case(record: CaseRecord, trials: list[TrialVerdicts], *, as_json: bool
     if as_json:
         from oloproof.reports.document import case_document
 
-        print_json(case_document(record, trials))
+        print_json(case_document(record, trials, alignments=pipeline.alignments(record)))
     else:
         from oloproof.reports import terminal
         from oloproof.reports.case import case_view
@@ -177,7 +177,8 @@ def _show_case(record: CaseRecord, trials: list[TrialVerdicts], *, as_json: bool
         if len(trials) > 1:
             print_rendered(partial(terminal.render_table, trials_table(trials)))
             print(f"trial {record.attempt.trial}; --trial N shows another\n")
-        print_rendered(partial(terminal.render_case, case_view(record, all_steps=all_steps)))
+        view = case_view(record, alignments=pipeline.alignments(record), all_steps=all_steps)
+        print_rendered(partial(terminal.render_case, view))
 
 
 def _show_plugged_in(report: Report, name: str) -> None:

@@ -11,9 +11,9 @@ from oloproof.project import json_schema
 
 
 @click.command("schema")
-@click.argument("file", type=click.Choice(["oloproof", "release"]), default="oloproof")
+@click.argument("file", type=click.Choice(["oloproof", "release", "dataset"]), default="oloproof")
 def command(file: str) -> None:
-    """Print the JSON Schema of oloproof.yaml (default) or release.yaml, for completion in an editor.
+    """Print the JSON Schema of oloproof.yaml (default), release.yaml or a dataset's rows, for completion in an editor.
 
     \b
     Example:

@@ -20,7 +20,7 @@ from msgspec import UNSET, Struct
 from msgspec.json import decode, encode
 
 from oloproof.evaluators.base import ConfigError
-from oloproof.evaluators.numbers import exact, is_number
+from oloproof.evaluators.numbers import is_number, within
 from oloproof.evaluators.patterns import compile_pattern
 from oloproof.evaluators.schemas import UNBOUNDED, compile_schema
 from oloproof.model.evidence import CaseProblem
@@ -31,6 +31,10 @@ ArgumentsMode = Literal["exact", "subset", "ignore"]
 Test = Callable[[Json], bool | None]
 """Asked of the value of an argument: UNSET where there is none, UNKNOWN where there may be one."""
 
+_MOST_OTHERS: Final = 10
+"""Arguments beyond the declared ones that are told one by one."""
+
+_NO_TOLERANCE: Final = ("approx needs a tolerance from 0 up", "{approx: 3.5, tolerance: 0.1}")
 _AS_OBJECT: Final = "for an object write {equals: {…}}"
 
 
@@ -85,9 +89,11 @@ class Arguments:
         for wanted in self.wanted:
             if (difference := wanted.difference(given)) is not None:
                 yield difference
-        for name in given if self._names is not None else ():
-            if name not in (self._names or ()):
-                yield f"{name}: expected no such argument, found {short(given[name])}"
+        others = [] if self._names is None else [name for name in given if name not in self._names]
+        for name in others[:_MOST_OTHERS]:
+            yield f"{name}: expected no such argument, found {short(given[name])}"
+        if len(others) > _MOST_OTHERS:
+            yield f"expected none of {len(others) - _MOST_OTHERS:,} further arguments"
 
 
 def read_arguments(
@@ -147,11 +153,13 @@ def _read(written: Json) -> Test:
         raise _refused(
             "'any' may be meant as a text or as a matcher", "write {any: true}, or {equals: any} for the text"
         )
-    if type(written) is not dict or _WORDS.isdisjoint(written):
+    if type(written) is not dict or WORDS.isdisjoint(written):
         return _literal(written)
     reader = _READERS.get(frozenset(written))
     if reader is None:
-        word = next(word for word in written if word in _WORDS)
+        if written.keys() == {"approx"}:
+            raise _refused(*_NO_TOLERANCE)
+        word = next(word for word in written if word in WORDS)
         raise _refused(f"has the key {word!r} of a matcher, and others", _AS_OBJECT)
     return reader(written)
 
@@ -206,11 +214,10 @@ def _approx(value: Json, tolerance: Json) -> Test:
     if not is_number(value):
         raise _refused("approx must be a number")
     if not is_number(tolerance) or tolerance < 0:
-        raise _refused("approx needs a tolerance from 0 up", "{approx: 3.5, tolerance: 0.1}")
-    low, high = exact(value) - exact(tolerance), exact(value) + exact(tolerance)
+        raise _refused(*_NO_TOLERANCE)
 
     def test(found: Json) -> bool | None:
-        return low <= exact(found) <= high if is_number(found) else _doubt(found)
+        return within(found, value, tolerance) if is_number(found) else _doubt(found)
 
     return test
 
@@ -288,10 +295,13 @@ _READERS: Final[dict[frozenset[str], Callable[[dict[str, Json]], Test]]] = {
     frozenset({"any"}): _flag("any", _any),
     frozenset({"absent"}): _flag("absent", _absent),
     frozenset({"regex"}): lambda written: _regex(written["regex"]),
-    frozenset({"approx"}): lambda written: _approx(written["approx"], None),
     frozenset({"approx", "tolerance"}): lambda written: _approx(written["approx"], written["tolerance"]),
     frozenset({"one_of"}): lambda written: _one_of(written["one_of"]),
     frozenset({"schema"}): lambda written: _schema(written["schema"]),
     frozenset({"equals"}): lambda written: _equals(written["equals"]),
 }
-_WORDS: Final = frozenset({"any", "absent", "regex", "approx", "one_of", "schema", "equals"})
+MATCHERS: Final = frozenset(_READERS)
+"""The keys of each matcher."""
+
+WORDS: Final = frozenset({"any", "absent", "regex", "approx", "one_of", "schema", "equals"})
+"""What makes an object a matcher, or something to be refused."""

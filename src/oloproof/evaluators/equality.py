@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from oloproof.evaluators.base import ConfigError, ReferenceEvaluator, excerpt, word
-from oloproof.evaluators.numbers import exact, is_number
+from oloproof.evaluators.numbers import is_number, within
 from oloproof.model.judgment import Judgment
 from oloproof.model.values import Json, equal
 
@@ -46,5 +46,5 @@ class Numeric(ReferenceEvaluator, frozen=True, kw_only=True, dict=True, tag_fiel
     def compare(self, found: Json, reference: Json) -> Judgment:
         if not is_number(found):
             return Judgment("fail", "not_a_number", expected=reference, found=excerpt(found))
-        near = abs(exact(found) - exact(reference)) <= exact(self.tolerance)
+        near = within(found, reference, self.tolerance)
         return Judgment(word(near), expected=reference, found=found)

@@ -15,8 +15,8 @@ whose intervals overlap has in every overlap as many pairs as it has places: it 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import Literal, assert_never
 
 from msgspec import Struct
@@ -42,21 +42,25 @@ class Board:
     def __init__(self, reading: Reading, reference: Reference) -> None:
         self.calls = reading.calls
         self.reference = reference
-        self.turns = turns(reading.calls)
+        stops = list(accumulate(map(len, in_turns(reading.calls)), initial=0))
+        self.turns = [range(*span) for span in pairwise(stops)]
         self.truncated = reading.truncated
         self.open_turn = last_turn_is_open(reading)
         self.doubtful: set[int] = set()
         self._answers: dict[tuple[int, int], bool | None] = {}
 
+    def answer(self, call: int, wanted: int) -> bool | None:
+        """Whether the pair fits, None where that is not known."""
+        key = call, wanted
+        if key not in self._answers:
+            self._answers[key] = self._ask(self.calls[call], wanted)
+            if self._answers[key] is None:
+                self.doubtful.add(call)
+        return self._answers[key]
+
     def fits(self, call: int, wanted: int, *, certain: bool) -> bool:
         """Whether the pair is certain, or possible."""
-        key = call, wanted
-        if key in self._answers:
-            answer = self._answers[key]
-        else:
-            answer = self._answers[key] = self._ask(self.calls[call], wanted)
-            if answer is None:
-                self.doubtful.add(call)
+        answer = self.answer(call, wanted)
         return answer is True or (answer is None and not certain)
 
     def _ask(self, call: Step, wanted: int) -> bool | None:
@@ -86,14 +90,25 @@ def misfit(board: Board, mode: Mode, *, certain: bool) -> Misfit | None:
 
 def _free(board: Board, *, certain: bool, calls: bool, wanted: bool) -> Misfit | None:
     """Order does not count. ``calls`` (``wanted``): each of them needs a partner."""
+    pairs, alone = _paired(board, certain=certain)
+    spare = [number for number in range(len(board.calls)) if number not in pairs.left_of] if calls else []
+    return Misfit(spare, alone if wanted else ()) if spare or (wanted and alone) else None
+
+
+def likeness(board: Board) -> int:
+    """How much of calls and reference could fit if order did not count: the larger, the more alike."""
+    pairs, alone = _paired(board, certain=False)
+    return len(pairs.left_of) - len(alone)
+
+
+def _paired(board: Board, *, certain: bool) -> tuple[Matching, list[int]]:
+    """A maximum matching of references and calls, and the references that it leaves alone."""
     made = defaultdict(list)
     for number, call in enumerate(board.calls):
         made[call.tool_name].append(number)
     declared = board.reference.wanted
-    pairs = Matching(lambda j: [i for i in made[declared[j].tool] if board.fits(i, j, certain=certain)])
-    alone = pairs.add_all(range(len(declared)))
-    spare = [number for number in range(len(board.calls)) if number not in pairs.left_of] if calls else []
-    return Misfit(spare, alone if wanted else ()) if spare or (wanted and alone) else None
+    pairs = Matching(lambda j: (i for i in made[declared[j].tool] if board.fits(i, j, certain=certain)))
+    return pairs, pairs.add_all(range(len(declared)))
 
 
 def _in_order(board: Board, *, certain: bool) -> Misfit | None:
@@ -133,14 +148,14 @@ def _exact(board: Board, *, certain: bool) -> Misfit | None:
         before, last = board.turns[-1].start, board.turns[-1]
         spans[before:] = [range(before, max(count, declared))] * len(last)
 
-    def references(call: int) -> list[int]:
+    def references(call: int) -> Iterator[int]:
         start, stop = spans[call].start, min(spans[call].stop, declared)
         reach = range(blocks[start].start, blocks[stop - 1].stop) if start < stop else range(0)
-        return [wanted for wanted in reach if board.fits(call, wanted, certain=certain)]
+        return (wanted for wanted in reach if board.fits(call, wanted, certain=certain))
 
-    def serving(wanted: int) -> list[int]:
+    def serving(wanted: int) -> Iterator[int]:
         reach = range(spans[blocks[wanted].start].start, spans[blocks[wanted].stop - 1].stop)
-        return [call for call in reach if board.fits(call, wanted, certain=certain)]
+        return (call for call in reach if board.fits(call, wanted, certain=certain))
 
     pairs = Matching(references)
     for turn in board.turns:
@@ -155,14 +170,16 @@ def _exact(board: Board, *, certain: bool) -> Misfit | None:
     return None
 
 
-def turns(calls: list[Step]) -> list[range]:
-    """The positions of the calls turn by turn; a call without a turn is a turn of its own."""
-    cuts = [
-        number
-        for number, call in enumerate(calls)
-        if not number or call.turn is None or call.turn != calls[number - 1].turn
-    ]
-    return [range(*span) for span in pairwise([*cuts, len(calls)])]
+def in_turns(calls: list[Step]) -> Iterator[list[Step]]:
+    """The calls turn by turn; a call without a turn is a turn of its own."""
+    turn: list[Step] = []
+    for call in calls:
+        if turn and (call.turn is None or call.turn != turn[0].turn):
+            yield turn
+            turn = []
+        turn.append(call)
+    if turn:
+        yield turn
 
 
 def last_turn_is_open(reading: Reading) -> bool:

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from oloproof.evaluators.arguments import ArgumentsMode, short
 from oloproof.evaluators.base import TrajectoryEvaluator, excerpt, open_reason, step_indexes
-from oloproof.evaluators.pairing import Board, Misfit, Mode, last_turn_is_open, misfit, turns
+from oloproof.evaluators.pairing import Board, Misfit, Mode, in_turns, last_turn_is_open, likeness, misfit
 from oloproof.evaluators.reference import (
     ANY_OF,
     TOOLS,
@@ -84,8 +84,10 @@ class ToolSequence(
         if not is_plain(reference):
             return self._judge_calls(reading, expected)
         word, steps, detail = self._compare(reading, reference)
+        if word == "pass":
+            return Judgment("pass", None, steps, reference, names, detail)
         reason = open_reason(reading) if word == "missing" else None
-        return Judgment(word, reason, steps, reference, names, detail)
+        return Judgment(word, reason, steps, reference, names, detail, (self.mode, self.arguments_mode))
 
     def _compare(self, reading: Reading, reference: list[str]) -> _Comparison:
         match self.mode:
@@ -104,17 +106,21 @@ class ToolSequence(
 
     def _judge_calls(self, reading: Reading, expected: dict[str, Json]) -> Judgment:
         """The verdict where the reference says more than names: on the whole set of its alternatives."""
-        judged = [_verdict(Board(reading, each), self.mode) for each in alternatives(expected, self.arguments_mode)]
+        boards = [Board(reading, each) for each in alternatives(expected, self.arguments_mode)]
+        judged = [_verdict(board, self.mode) for board in boards]
         declared = expected[TOOLS] if TOOLS in expected else {ANY_OF: expected[ANY_OF]}
-        words = {word for word, _, _ in judged}
-        word: Word = "pass" if "pass" in words else "missing" if "missing" in words else "fail"
-        steps, detail = next((steps, detail) for each, steps, detail in judged if each == word)
-        if word == "fail":
-            found = excerpt([_as_declared(call) for call in reading.calls])
-            several = f"none of the {len(judged)} alternatives fits; of the first: " if len(judged) > 1 else ""
-            return Judgment("fail", None, steps, declared, found, f"{several}{detail}")
-        reason = open_reason(reading) if word == "missing" else None
-        return Judgment(word, reason, steps, declared, reading.names, detail)
+        words = [word for word, _, _ in judged]
+        if "pass" in words:
+            return Judgment("pass", None, (), declared, reading.names)
+        modes = (self.mode, self.arguments_mode)
+        if "missing" in words:
+            _, steps, detail = judged[words.index("missing")]
+            return Judgment("missing", open_reason(reading), steps, declared, reading.names, detail, modes)
+        number = max(range(len(boards)), key=lambda each: likeness(boards[each])) if len(boards) > 1 else 0
+        _, steps, detail = judged[number]
+        if len(boards) > 1:
+            detail = f"none of the {len(boards)} alternatives fits; the nearest, number {number + 1}: {detail}"
+        return Judgment("fail", None, steps, declared, _as_declared(reading), detail, modes)
 
 
 class NoUndeclaredTool(
@@ -129,14 +135,17 @@ class NoUndeclaredTool(
     def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
         expected = evidence.case.expected
         reference: Any = expected.get(TOOLS)
-        declared = frozenset(reference) if is_plain(reference) else tools_declared(expected)
-        shown = reference if is_plain(reference) else sorted(declared)
+        try:
+            declared = frozenset(reference)
+        except TypeError:  # more than names
+            declared = tools_declared(expected)
+            reference = sorted(declared)
         if not declared.issuperset(reading.names):
             call = next(call for call in reading.calls if call.tool_name not in declared)
-            return Judgment("fail", None, (call.index,), shown, call.tool_name)
+            return Judgment("fail", None, (call.index,), reference, call.tool_name)
         if reading.truncated:
-            return Judgment("missing", open_reason(reading), (), shown)
-        return Judgment("pass", None, (), shown)
+            return Judgment("missing", open_reason(reading), (), reference)
+        return Judgment("pass", None, (), reference)
 
 
 # References that are names alone
@@ -153,9 +162,8 @@ def _unlike(reading: Reading, detail: str) -> _Comparison:
 
 def _exact(reading: Reading, reference: list[str]) -> _Comparison:
     position = 0
-    blocks = _turns(reading.calls)
-    for number, block in enumerate(blocks, 1):
-        if number == len(blocks) and last_turn_is_open(reading):
+    for block in in_turns(reading.calls):
+        if reading.truncated and block[-1] is reading.calls[-1] and last_turn_is_open(reading):
             fits = _names(block) <= Counter(reference[position:])
         elif len(block) == 1:
             fits = reference[position : position + 1] == [block[0].tool_name]
@@ -178,7 +186,7 @@ def _divergence(block: list[Step], reference: list[str], position: int) -> str:
 
 def _in_order(reading: Reading, reference: list[str]) -> _Comparison:
     position = 0
-    for block in _turns(reading.calls):
+    for block in in_turns(reading.calls):
         if position == len(reference):
             break
         if len(block) == 1:
@@ -219,10 +227,6 @@ def _names(block: list[Step]) -> Counter[str]:
     return Counter(call.tool_name or "" for call in block)
 
 
-def _turns(calls: list[Step]) -> list[list[Step]]:
-    return [calls[turn.start : turn.stop] for turn in turns(calls)]
-
-
 # References with arguments, parallel parts or alternatives
 
 
@@ -251,7 +255,7 @@ def _evidence(board: Board, mode: Mode, hindrance: Misfit) -> tuple[tuple[int, .
         verb = {"exact": "is not called", "in_order": "does not follow"}.get(mode, "is called too seldom")
         return (), f"{_named(wanted)} {verb}{_nearest(board.calls, [wanted])}"
     if mode != "exact":
-        return step_indexes(calls), f"calls without a partner in the reference{_nearest(calls[:1], declared)}"
+        return step_indexes(calls), f"calls without a partner in the reference{_nearest(calls, declared)}"
     start = hindrance.calls[0]
     due = declared[start : start + 1]
     expected = _named(due[0]) if due else "no call"
@@ -278,8 +282,10 @@ def _named(wanted: WantedCall) -> str:
     )
 
 
-def _as_declared(call: Step) -> Json:
-    """The call as a reference would declare it."""
-    if call.arguments is None:
-        return {"tool": call.tool_name}
-    return {"tool": call.tool_name, "arguments": call.arguments}
+def _as_declared(reading: Reading) -> list[Json]:
+    """The calls as a reference would declare them; of long ones the names alone."""
+    called: list[Json] = [
+        {"tool": call.tool_name} if call.arguments is None else {"tool": call.tool_name, "arguments": call.arguments}
+        for call in reading.calls
+    ]
+    return called if excerpt(called) is called else list(reading.names)

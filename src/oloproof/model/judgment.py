@@ -40,6 +40,8 @@ class Judgment(Struct, frozen=True, omit_defaults=True, gc=False):
 
     ``reason`` is None on a plain pass or fail, one of :data:`MISSING_REASONS` or :data:`EXCLUDED_REASONS` on the two
     others, and free for a fail. ``expected`` and ``found`` are JSON values, UNSET where there is nothing to compare.
+    ``modes`` says how calls were compared with a reference (their order, their arguments) where they do not fit it, so
+    that the two can be shown beside each other.
     """
 
     verdict: Word
@@ -48,6 +50,7 @@ class Judgment(Struct, frozen=True, omit_defaults=True, gc=False):
     expected: Any = UNSET
     found: Any = UNSET
     detail: str | None = None
+    modes: tuple[str, ...] = ()
 
 
 PASS = Judgment("pass")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from oloproof.pipeline.comparing import compare, comparison_report, partings, refuse_incomparable, sides_of
 from oloproof.pipeline.deciding import beside_base, gate, report, stored_gate, stored_report
+from oloproof.pipeline.explaining import alignments
 from oloproof.pipeline.foreseeing import outlooks, rehearsal
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
 from oloproof.pipeline.running import run
@@ -18,6 +19,7 @@ __all__ = [
     "Ports",
     "Request",
     "Watch",
+    "alignments",
     "beside_base",
     "compare",
     "comparison_report",

@@ -1,4 +1,4 @@
-"""JSON Schema of the two YAML files, from the types that the loader checks against.
+"""JSON Schema of the two YAML files and of a dataset's rows, from the types that the loader checks against.
 
 Editors complete and check with it; the loader says more, since a schema knows no metric names and no files.
 """
@@ -14,6 +14,7 @@ from oloproof.evaluators import EVALUATORS
 from oloproof.metrics.slices import BOUNDED, PLAIN
 from oloproof.model.project import METADATA_PREFIX
 from oloproof.project.policy import RULE_KINDS
+from oloproof.project.reference_schema import expected_schema, reference_parts
 from oloproof.project.spec import (
     SYSTEM_KINDS,
     ConfigFile,
@@ -22,27 +23,28 @@ from oloproof.project.spec import (
     PolicyFile,
     PolicySection,
     QuantileEntry,
+    Row,
     UserEvaluatorEntry,
 )
 
 Schema = dict[str, Any]
 
-ROOTS = {"oloproof": ("oloproof.yaml", ConfigFile), "release": ("release.yaml", PolicyFile)}
+ROOTS = {"oloproof": ("oloproof.yaml", ConfigFile), "release": ("release.yaml", PolicyFile), "dataset": ("a case", Row)}
 _PARTS = (
     *(ConfigFile, PolicyFile, PolicySection),
     *(entry for entry, _ in RULE_KINDS.values()),
-    *(QuantileEntry, PassKEntry, UserEvaluatorEntry, PluginEvaluatorEntry, *EVALUATORS.values()),
+    *(QuantileEntry, PassKEntry, UserEvaluatorEntry, PluginEvaluatorEntry, Row, *EVALUATORS.values()),
 )
 COMMON_KEYS = ("criterion", "only", "on_system_error")
 """The keys of every evaluator, ``type`` apart."""
 
 
 def json_schema(which: str, *, plugins: Sequence[str] = ()) -> Schema:
-    """The schema (draft 2020-12) of ``oloproof`` or ``release``.yaml. ``plugins`` are evaluators that are installed
-    beside ours."""
+    """The schema (draft 2020-12) of ``oloproof`` or ``release``.yaml, or of a row of a ``dataset``. ``plugins`` are
+    evaluators that are installed beside ours."""
     title, root = ROOTS[which]
     _, definitions = msgspec.json.schema_components(_PARTS, ref_template="#/$defs/{name}")
-    parts: dict[str, Schema] = {name: _tidy(part) for name, part in definitions.items()}
+    parts: dict[str, Schema] = {name: _tidy(part) for name, part in definitions.items()} | reference_parts()
     _choices(parts, plugins)
     top = {"$schema": "https://json-schema.org/draft/2020-12/schema", **parts[root.__name__], "title": title}
     reachable = _reachable(parts, top)
@@ -71,6 +73,9 @@ def _choices(parts: dict[str, Schema], plugins: Sequence[str]) -> None:
     for cls in EVALUATORS.values():
         properties = parts[cls.__name__]["properties"]
         properties |= {key: common[key] for key in COMMON_KEYS}
+        if "arguments" in properties:
+            properties["arguments"]["additionalProperties"] = _ref("Argument")
+    parts["Row"]["properties"]["expected"] = expected_schema()
 
 
 def _slices() -> list[Schema]:

@@ -279,10 +279,10 @@ class PluginEvaluatorEntry(_FunctionEntry, frozen=True, kw_only=True, forbid_unk
 
 
 class Row(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A case as a dataset writes it. UNSET where a key is left out."""
+    """A case as a dataset writes it."""
 
-    id: Name
-    input: Any | UnsetType = UNSET
+    id: Annotated[Name, Meta(description="Its name, unique in the dataset.")]
+    input: Annotated[Any | UnsetType, Meta(description="What the system is called with.")] = UNSET
     expected: dict[str, Any] | UnsetType = UNSET
-    metadata: dict[str, Any] | UnsetType = UNSET
-    cluster: Name | UnsetType = UNSET
+    metadata: Annotated[dict[str, Any] | UnsetType, Meta(description="What slices and `only` refer to.")] = UNSET
+    cluster: Annotated[Name | UnsetType, Meta(description="Cases that depend on one another share it.")] = UNSET

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice, pairwise
 from typing import Any
 
 from msgspec import UNSET, Struct
 
+from oloproof.model.alignment import AlignedCall, Alignment
 from oloproof.model.case import Attempt, AttemptError
 from oloproof.model.judgment import Judgment, Word
 from oloproof.model.run import CaseRecord
@@ -15,7 +16,7 @@ from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
 from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import TEXT_LIMIT, inert, inert_json, inert_lines
 from oloproof.reports.lists import reason_text, steps_text
-from oloproof.reports.shapes import Fact
+from oloproof.reports.shapes import Fact, Table
 
 NOT_RECORDED = "not recorded"
 MOST_STEPS = 200
@@ -69,11 +70,18 @@ class CaseView(Struct, frozen=True, kw_only=True):
     cut: str
     constraints: tuple[str, ...]
     judgments: tuple[JudgmentView, ...]
+    alignments: tuple[Table, ...]
     blocks: tuple[Block, ...]
 
 
-def case_view(record: CaseRecord, *, all_steps: bool = False) -> CaseView:
-    """Everything known of one attempt at one case; of its steps at most :data:`MOST_STEPS`, unless ``all_steps``."""
+def case_view(
+    record: CaseRecord,
+    *,
+    alignments: Mapping[str, Alignment] = {},
+    all_steps: bool = False,
+) -> CaseView:
+    """Everything known of one attempt at one case; of its steps at most :data:`MOST_STEPS`, unless ``all_steps``.
+    ``alignments``, by criterion, are what calls look like beside a reference that they do not fit."""
     trajectory = record.attempt.trajectory
     return CaseView(
         case=inert(record.case.id),
@@ -83,6 +91,7 @@ def case_view(record: CaseRecord, *, all_steps: bool = False) -> CaseView:
         cut="" if trajectory is None else _cut(trajectory),
         constraints=() if trajectory is None else tuple(map(_constraint, trajectory.constraints)),
         judgments=tuple(_judgment(criterion, judgment) for criterion, judgment in record.judgments),
+        alignments=tuple(_alignment(criterion, aligned) for criterion, aligned in (alignments or {}).items()),
         blocks=tuple(block for block in _blocks(record) if block.lines),
     )
 
@@ -227,3 +236,39 @@ def _judgment(criterion: str, judgment: Judgment) -> JudgmentView:
         expected=_value(judgment.expected),
         found=_value(judgment.found),
     )
+
+
+def _alignment(criterion: str, aligned: Alignment) -> Table:
+    number = aligned.alternative
+    nearest = "" if number is None else f" (the nearest alternative, number {number})"
+    rows = [
+        (
+            NOT_RECORDED if row.status == "unknown" else row.status,
+            _declared(row),
+            _found(row),
+            "; ".join(map(inert, row.differences)),
+        )
+        for row in aligned.rows
+    ]
+    title = f"{inert(criterion)}: declared calls beside found ones{nearest}"
+    return Table(title, ("call", "declared", "found", "differences"), tuple(rows))
+
+
+def _declared(row: AlignedCall) -> str:
+    return NOTHING if row.declared is UNSET else _called(row.declared)
+
+
+def _found(row: AlignedCall) -> str:
+    if row.step is None:
+        return NOTHING
+    if row.arguments is None:
+        return f"step {row.step}: {_called(row.tool)} (arguments {NOT_RECORDED})"
+    return f"step {row.step}: {_called({'tool': row.tool, 'arguments': row.arguments})}"
+
+
+def _called(written: Any) -> str:
+    """A call as a reference writes it, more readably."""
+    if not isinstance(written, dict):
+        return inert(written)
+    arguments = f" {inert_json(written['arguments'])}" if "arguments" in written else ""
+    return f"{inert(written['tool'])}{arguments}"

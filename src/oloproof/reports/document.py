@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import UNSET, to_builtins
 
 from oloproof.errors import Problem
+from oloproof.model.alignment import AlignedCall, Alignment
 from oloproof.model.case import AttemptError, Case
 from oloproof.model.decision import Gate
 from oloproof.model.judgment import Judgment
@@ -79,9 +80,15 @@ def comparison_report_document(report: Report) -> Document:
     return comparison_document(report, decisions=decisions(report), gate=_gate(report.gate))
 
 
-def case_document(record: CaseRecord, trials: Sequence[TrialVerdicts] = ()) -> Document:
+def case_document(
+    record: CaseRecord,
+    trials: Sequence[TrialVerdicts] = (),
+    *,
+    alignments: Mapping[str, Alignment] | None = None,
+) -> Document:
     """``oloproof.case/v1``. ``output``, ``state``, ``expected`` and ``found`` are left out where there is none;
-    ``trial`` and ``trials`` where the case was tried once."""
+    ``trial`` and ``trials`` where the case was tried once. ``alignments``, by criterion, are what calls look like
+    beside a reference that they do not fit."""
     attempt = record.attempt
     document: Document = {"format": CASE_FORMAT, "case": _case(record.case)}
     if attempt.output is not UNSET:
@@ -90,7 +97,9 @@ def case_document(record: CaseRecord, trials: Sequence[TrialVerdicts] = ()) -> D
     document["trajectory"] = None if attempt.trajectory is None else _trajectory(attempt.trajectory)
     if attempt.state is not None:
         document["state"] = to_builtins(attempt.state)
-    document["judgments"] = [_judgment(criterion, judgment) for criterion, judgment in record.judgments]
+    aligned = alignments or {}
+    judgments = ((*judged, aligned.get(judged[0])) for judged in record.judgments)
+    document["judgments"] = [_judgment(*each) for each in judgments]
     if len(trials) > 1:
         document["trial"] = attempt.trial
         document["trials"] = [
@@ -274,7 +283,7 @@ def _trajectory(trajectory: Trajectory) -> Document:
     return said
 
 
-def _judgment(criterion: str, judgment: Judgment) -> Document:
+def _judgment(criterion: str, judgment: Judgment, aligned: Alignment | None) -> Document:
     document: Document = {
         "criterion": criterion,
         "verdict": judgment.verdict,
@@ -287,4 +296,23 @@ def _judgment(criterion: str, judgment: Judgment) -> Document:
         document["found"] = judgment.found
     if judgment.detail is not None:
         document["detail"] = judgment.detail
+    if aligned is not None:
+        document["alignment"] = _alignment(aligned)
+    return document
+
+
+def _alignment(aligned: Alignment) -> Document:
+    """``declared`` is left out for an extra call, ``step``, ``tool`` and ``arguments`` for a missing one."""
+    document: Document = {} if aligned.alternative is None else {"alternative": aligned.alternative}
+    return document | {"ordered": aligned.ordered, "calls": [_aligned_call(row) for row in aligned.rows]}
+
+
+def _aligned_call(row: AlignedCall) -> Document:
+    document: Document = {"status": row.status}
+    if row.declared is not UNSET:
+        document["declared"] = row.declared
+    if row.step is not None:
+        document |= {"step": row.step, "tool": row.tool, "arguments": row.arguments}
+    if row.differences:
+        document["differences"] = list(row.differences)
     return document

@@ -129,6 +129,8 @@ def render_case(case: CaseView, *, width: int, color: bool, encoding: str = "utf
         ("criterion", "verdict", "reason", "steps", "expected", "found"),
         [(row.criterion, row.verdict, row.reason, row.steps, row.expected, row.found) for row in case.judgments],
     )
+    for aligned in case.alignments:
+        page.table(aligned.title, aligned.columns, aligned.rows)
     for block in case.blocks:
         page.section(block.title, block.lines)
     return page.text()

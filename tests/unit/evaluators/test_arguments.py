@@ -209,3 +209,9 @@ def test_differences_are_told_one_by_one():
     ]
     assert list(wanted.differences(None)) == []
     assert list(wanted.differences([1])) == ["expected an object of arguments, found [1]"]
+
+
+def test_a_call_with_arguments_by_the_thousand_is_told_in_a_few_lines():
+    told = list(pattern({"q": 1}, "exact").differences({"q": 1} | {f"x{number}": 0 for number in range(1234)}))
+    assert len(told) == 11
+    assert told[-1] == "expected none of 1,224 further arguments"

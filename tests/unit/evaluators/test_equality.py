@@ -6,10 +6,13 @@ import math
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fakes.evidence import case, of_output, problems
 from oloproof.evaluators import ConfigError
 from oloproof.evaluators.equality import ExactMatch, Numeric
+from oloproof.evaluators.numbers import exact, within
 from oloproof.model.judgment import Judgment
 from oloproof.model.values import TAG
 
@@ -85,3 +88,22 @@ def test_configurations_that_are_refused(options: dict[str, Any], field: str):
     with pytest.raises(ConfigError) as raised:
         Numeric(**options)
     assert raised.value.field == field
+
+
+@given(
+    *[
+        st.integers(-(10**20), 10**20)
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.sampled_from((1.1, 0.1, 1))
+    ]
+    * 2,
+    st.floats(0, 10, allow_nan=False) | st.sampled_from((0.0, 0.1, 1e-300)),
+)
+def test_a_distance_is_exact_however_it_is_computed(found: float, reference: float, tolerance: float):
+    assert within(found, reference, tolerance) == (abs(exact(found) - exact(reference)) <= exact(tolerance))
+
+
+@pytest.mark.parametrize("found", [10**400, 10**400 + 2])
+def test_a_distance_of_numbers_beyond_doubles(found: int):
+    assert within(found, 10**400 + 1, 1.0)
+    assert not within(found, 10**400 + 1, 0.5)

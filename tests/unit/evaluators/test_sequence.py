@@ -13,6 +13,7 @@ from oloproof.model.trajectory import Step
 
 MODES = ("exact", "in_order", "any_order", "superset", "subset")
 OPEN = "missing"
+EXACT = ("exact", "exact")
 
 
 def words(called: str, declared: str, *, truncated: bool = False) -> dict[str, str]:
@@ -95,7 +96,7 @@ def test_calls_without_a_turn_are_not_parallel():
 def test_evidence(mode: Any, called: str, steps: tuple[int, ...], detail: str):
     judgment = ToolSequence(mode=mode).judge(of_steps(calls(called), {"tools": ["a", "b"]}))
     names = [word.partition("/")[0] for word in called.split()]
-    assert judgment == Judgment("fail", None, steps, ["a", "b"], names, detail)
+    assert judgment == Judgment("fail", None, steps, ["a", "b"], names, detail, (mode, "exact"))
 
 
 def test_the_first_undeclared_call_is_evidence():
@@ -142,14 +143,14 @@ def test_evidence_of_arguments(mode: Any, given: list[Any], steps: tuple[int, ..
     made = [call("b", arguments) for arguments in given]
     judgment = ToolSequence(mode=mode).judge(of_steps(made, {"tools": [REFUND, REFUND]}))
     found = [{"tool": "b", "arguments": arguments} for arguments in given]
-    assert judgment == Judgment("fail", None, steps, [REFUND, REFUND], found, detail)
+    assert judgment == Judgment("fail", None, steps, [REFUND, REFUND], found, detail, (mode, "exact"))
 
 
 def test_unrecorded_arguments_are_the_evidence_of_a_missing_verdict():
     made = [call("b", {"q": 1}), call("b", None)]
     judgment = ToolSequence().judge(of_steps(made, {"tools": [REFUND, REFUND]}))
     detail = "whether it fits depends on arguments that were not recorded"
-    expected = Judgment("missing", "arguments_not_recorded", (2,), [REFUND, REFUND], ["b", "b"], detail)
+    expected = Judgment("missing", "arguments_not_recorded", (2,), [REFUND, REFUND], ["b", "b"], detail, EXACT)
     assert judgment == expected
 
 
@@ -182,8 +183,8 @@ def test_a_parallel_part_is_free_in_itself_alone(called: str, word: str):
     [
         ("a", "pass", None),
         ("b c", "pass", None),
-        ("b", "fail", "none of the 2 alternatives fits; of the first: expected 'a', found 'b'"),
-        ("", "fail", "none of the 2 alternatives fits; of the first: 'a' is not called"),
+        ("b", "fail", "none of the 2 alternatives fits; the nearest, number 2: 'c' is not called"),
+        ("", "fail", "none of the 2 alternatives fits; the nearest, number 1: 'a' is not called"),
     ],
 )
 def test_one_alternative_is_enough(called: str, word: str, detail: str | None):
@@ -201,6 +202,7 @@ def test_a_run_whose_alternatives_are_open_in_turn_is_open():
         {"any_of": [[REFUND], [{"tool": "b", "arguments": {}}]]},
         ["b"],
         "whether it fits depends on arguments that were not recorded",
+        EXACT,
     )
 
 
@@ -252,3 +254,8 @@ def test_a_long_run_beside_a_long_reference_is_paired_in_time():
     tools = [{"tool": "b", "arguments": {"q": {"one_of": [number, number + 1]}}} for number in range(300)]
     assert ToolSequence(mode="any_order").judge(of_steps(many[::-1], {"tools": tools})).verdict == "pass"
     assert ToolSequence(mode="in_order").judge(of_steps(many, {"tools": tools})).verdict == "pass"
+
+
+def test_calls_too_long_to_be_kept_twice_are_told_by_name():
+    long = call("b", {"q": "x" * 3000})
+    assert ToolSequence().judge(of_steps([long], {"tools": [REFUND]})).found == ["b"]

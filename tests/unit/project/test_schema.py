@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ import jsonschema
 import msgspec
 import pytest
 
+from oloproof.errors import UsageError
 from oloproof.evaluators import EVALUATORS
-from oloproof.project import json_schema
+from oloproof.project import json_schema, load, read_cases
 from oloproof.project.nodes import plain
 from oloproof.project.problems import Problems
-from oloproof.project.spec import ConfigFile, PolicyFile
+from oloproof.project.spec import ConfigFile, PolicyFile, Row
 from oloproof.project.yaml_nodes import parse_yaml
 
 ROOT = Path(__file__).parents[3]
@@ -31,7 +33,7 @@ def accepts(which: str, text: str) -> bool:
     return jsonschema.Draft202012Validator(json_schema(which)).is_valid(document(text))
 
 
-@pytest.mark.parametrize("which", ["oloproof", "release"])
+@pytest.mark.parametrize("which", ["oloproof", "release", "dataset"])
 def test_it_is_a_schema(which: str) -> None:
     jsonschema.Draft202012Validator.check_schema(json_schema(which))
     assert not re.search(r'"type": ?"null"', msgspec.json.encode(json_schema(which)).decode())
@@ -43,6 +45,8 @@ def test_the_example_and_the_examples_are_valid() -> None:
         assert accepts("oloproof", file.read_text())
     for file in ROOT.glob("examples/*/release.yaml"):
         assert accepts("release", file.read_text())
+    for file in ROOT.glob("examples/*/data/*.jsonl"):
+        assert all(accepts("dataset", line) for line in file.read_text().splitlines())
 
 
 def test_the_example_shows_every_key_and_every_evaluator() -> None:
@@ -57,7 +61,7 @@ def test_the_example_shows_every_key_and_every_evaluator() -> None:
 
 
 def test_every_key_of_the_files_is_described() -> None:
-    for which, cls in (("oloproof", ConfigFile), ("release", PolicyFile)):
+    for which, cls in (("oloproof", ConfigFile), ("release", PolicyFile), ("dataset", Row)):
         schema = json_schema(which)
         assert set(schema["properties"]) == set(cls.__struct_fields__)
         for name, part in schema["properties"].items():
@@ -118,3 +122,69 @@ def test_what_the_loader_accepts(text: str) -> None:
 )
 def test_what_the_loader_refuses_for_its_shape(text: str) -> None:
     assert not accepts("oloproof", text)
+
+
+REFERENCES = (
+    {"tools": []},
+    {"tools": ["a", {"tool": "b"}, {"parallel": ["c", {"tool": "d", "arguments": {"q": 1}}]}]},
+    {"any_of": [[], ["a"]], "route": ["p"], "answer": "x"},
+    *(
+        {"tools": [{"tool": "a", "arguments": {"q": value, "r.s": None}}]}
+        for value in (
+            {"any": True},
+            {"absent": True},
+            {"regex": "x"},
+            {"approx": 1, "tolerance": 0},
+            {"one_of": [1, {"absent": True}]},
+            {"schema": {"type": "integer"}},
+            {"equals": {"regex": 1}},
+            {"tolerance": 1},
+            [{"a": 1}],
+        )
+    ),
+)
+NO_REFERENCES = (
+    {"tools": "a"},
+    {"tools": [""]},
+    {"tools": [["a"]]},
+    {"tools": [{"arguments": {}}]},
+    {"tools": [{"tool": "a", "argument": {}}]},
+    {"tools": [{"tool": "a", "arguments": []}]},
+    {"tools": [{"parallel": []}]},
+    {"tools": [{"parallel": [{"parallel": ["a"]}]}]},
+    {"any_of": []},
+    {"tools": [], "any_of": [[]]},
+    {"route": []},
+    *(
+        {"tools": [{"tool": "a", "arguments": {"q": value}}]}
+        for value in (
+            "any",
+            {"any": False},
+            {"regex": "x", "flags": "i"},
+            {"approx": 1},
+            {"approx": 1, "tolerance": -1},
+            {"one_of": []},
+            {"schema": "x"},
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize("expected", [*REFERENCES, *NO_REFERENCES], ids=json.dumps)
+def test_what_a_case_may_declare(expected: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text(json.dumps({"id": "a", "expected": expected}))
+    evaluators = "[{type: agent_tool_sequence}, {type: agent_route}]"
+    (tmp_path / "oloproof.yaml").write_text(VALID[: VALID.index("evaluators:")] + f"evaluators: {evaluators}\n")
+    try:
+        read_cases(load(tmp_path / "oloproof.yaml"))
+        loads = True
+    except UsageError:
+        loads = False
+    assert loads == (expected in REFERENCES)
+    assert accepts("dataset", json.dumps({"id": "a", "expected": expected})) == loads
+
+
+@pytest.mark.parametrize(("value", "valid"), [("{regex: x}", True), ("any", False), ("{one_of: []}", False)])
+def test_arguments_of_an_evaluator(value: str, valid: bool) -> None:
+    text = VALID + f"  - {{type: agent_tool_called, tool_name: a, arguments: {{q: {value}}}}}\n"
+    assert accepts("oloproof", text) == valid

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from golden.specimens import looping_case, odd_case
+from oloproof.model.alignment import AlignedCall, Alignment
 from oloproof.model.judgment import Judgment
 from oloproof.model.run import CaseRecord
 from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
@@ -166,3 +167,36 @@ def _places(steps: tuple[StepView, ...]) -> list[int]:
 def test_what_is_long_is_cut_with_a_count() -> None:
     (output,) = (fact.text for fact in case_view(odd_case()).facts if fact.label == "output")
     assert output.endswith("… (+1,999,002 characters)")
+
+
+def test_declared_calls_stand_beside_found_ones_whatever_the_agent_wrote() -> None:
+    declared = {"tool": "refund", "arguments": {"amount": 1}}
+    rows = (
+        AlignedCall(status="matched", declared="look", step=1, tool="look", arguments={}),
+        AlignedCall(
+            status="changed",
+            declared=declared,
+            step=2,
+            tool="refund",
+            arguments={"amount": "\x1b[31m"},
+            differences=("amount: expected 1, found \x1b[31m", "b"),
+        ),
+        AlignedCall(status="unknown", declared=declared, step=3, tool="refund"),
+        AlignedCall(status="missing", declared={"tool": "close"}),
+        AlignedCall(status="extra", step=4, tool="x\n", arguments=None),
+    )
+    aligned = Alignment(rows=rows, ordered=True, alternative=2)
+    [table] = case_view(looping_case(), alignments={"calls\n": aligned}).alignments
+    assert table.title == r"calls\n: declared calls beside found ones (the nearest alternative, number 2)"
+    assert table.rows == (
+        ("matched", "look", "step 1: look {}", ""),
+        (
+            "changed",
+            'refund {"amount": 1}',
+            r'step 2: refund {"amount": "\u001b[31m"}',
+            r"amount: expected 1, found \x1b[31m; b",
+        ),
+        ("not recorded", 'refund {"amount": 1}', "step 3: refund (arguments not recorded)", ""),
+        ("missing", "close", "–", ""),
+        ("extra", "–", r"step 4: x\n (arguments not recorded)", ""),
+    )
