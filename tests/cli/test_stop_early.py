@@ -316,6 +316,17 @@ def test_what_early_stopping_can_do_is_foreseen(tmp_path: Path) -> None:
     assert "only a failure ends a run early, for none-wrong pass with the last case at the earliest" in told
 
 
+def test_where_early_stopping_does_nothing_is_foreseen(tmp_path: Path) -> None:
+    suite(tmp_path, passes=200, fails=0, policy={"early_stopping": HYBRID}, trials=2)
+    told = "early_stopping has no effect here: it counts independent cases that are tried once"
+    assert told in oloproof(tmp_path, "check").out
+    done = oloproof(tmp_path, "run", "--json")
+    assert (done.code, done.json["run"]["status"]) == (0, "complete")
+    assert any(warning.startswith(told) for warning in done.json["warnings"])
+    refused = oloproof(tmp_path, "run", "--stop-early")
+    assert (refused.code, "OLO650" in refused.err) == (2, True)
+
+
 def test_how_long_a_rule_takes_is_planned(tmp_path: Path) -> None:
     suite(tmp_path, passes=200, fails=0, policy={"early_stopping": HYBRID})
     done = oloproof(tmp_path, "plan", "--truth", "0.95", "--cases", "1000", "--json")

@@ -115,8 +115,10 @@ def plan(
 def early_outlook(project: Project, cases: Sequence[Case]) -> tuple[str, ...]:
     """What early stopping may come to over these cases, in lines; none where the policy asks for none."""
     policy = project.policy
-    if policy is None or policy.early_stopping is None or isinstance(project.system.kind, RecordedSystem):
+    if policy is None or policy.early_stopping is None:
         return ()
+    if nothing := told(project, Request()):
+        return nothing
     course, rules, warnings = course_of(project, policy, policy.early_stopping, cases)
     by_evidence = f"evidence may settle {', '.join(rules)}; " if rules else ""
     last = f"only a failure ends a run early, for {', '.join(course.waiting)} pass with the last case at the earliest"
