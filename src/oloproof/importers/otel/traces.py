@@ -297,6 +297,13 @@ class Traces:
         else:
             trace.add(record, self._place)
 
+    def told(self, losses: Counter[str]) -> list[Trace]:
+        """The traces that tell of an agent, all of one run, in the order in which they began."""
+        traces = list(self._traces.values())
+        for trace in traces:
+            trace.settle(losses)
+        return sorted((trace for trace in traces if trace.has_agent), key=lambda trace: _begin(trace.nodes[0]))
+
     def runs(self, losses: Counter[str]) -> Iterator[list[Trace]]:
         """The traces of each run, in the order in which they began; the traces that tell of no agent are left out.
 
