@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -17,7 +17,8 @@ from oloproof.errors import RecordError
 from oloproof.importers.otel.telling import run_of
 from oloproof.model.trajectory import Trajectory
 from oloproof.record.case import current_case
-from oloproof.recorders.listening import Recording, listening
+from oloproof.recorders.listening import listening
+from oloproof.recorders.recording import Recording
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -47,10 +48,8 @@ def record_otel(*, provider: TracerProvider | None = None) -> Iterator[None]:
         except BaseException:
             trajectory = _trajectory(recording)
             if trajectory is not None:
-                try:
+                with suppress(RecordError):  # what the block raised matters more
                     case.agent_trajectory(replace(trajectory, truncated=True))
-                except RecordError:
-                    pass  # what the block raised matters more
             raise
     trajectory = _trajectory(recording)
     if trajectory is None:

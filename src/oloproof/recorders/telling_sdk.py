@@ -17,7 +17,7 @@ from oloproof.model.values import snapshot
 if TYPE_CHECKING:
     from opentelemetry.context import Context
 
-    from oloproof.recorders.listening import Listener
+    from oloproof.recorders.recording import Listener
 
 
 def global_provider() -> Any:

@@ -28,7 +28,7 @@ class AskedBefore(Struct, kw_only=True):
 class Unknown(Struct):
     """An earlier answer of a model of which there is no other record."""
 
-    text: str
+    text: str | None
     calls: list[AskedBefore]
 
 

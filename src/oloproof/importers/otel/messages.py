@@ -6,7 +6,7 @@ blocks, Gemini's contents, the AI SDK's parts. They name their parts differently
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from msgspec import UNSET, Struct
@@ -38,9 +38,9 @@ _ITEMS = {"function_call": "assistant", "function_call_output": "tool", "reasoni
 
 
 class Text(Struct, frozen=True, gc=False):
-    """Something said."""
+    """Something said; None: it was not recorded what."""
 
-    text: str
+    text: str | None
 
 
 class Media(Struct, frozen=True):
@@ -82,8 +82,9 @@ class Message(Struct, frozen=True):
     parts: tuple[Part, ...]
 
     @property
-    def text(self) -> str:
-        return "".join([part.text for part in self.parts if isinstance(part, Text)])
+    def text(self) -> str | None:
+        """All that is said; None: it was not recorded what."""
+        return joined(self.parts)
 
     @property
     def asked(self) -> list[Asked]:
@@ -97,6 +98,12 @@ class Message(Struct, frozen=True):
     def is_heard(self) -> bool:
         """A user says or shows something; what only carries results is no message of a user."""
         return self.role == "user" and any(isinstance(part, Text | Media) for part in self.parts)
+
+
+def joined(parts: Iterable[Part]) -> str | None:
+    """The texts of parts; None where one of them was not recorded."""
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    return None if None in texts else "".join([text for text in texts if text is not None])
 
 
 def messages_of(value: Json, *, role: str = "user") -> list[Message] | None:
@@ -124,6 +131,11 @@ def messages_of(value: Json, *, role: str = "user") -> list[Message] | None:
             value = [value]
     if not isinstance(value, list):
         return None
+    match value:
+        case [[dict(), *_] as batch]:  # the one conversation of a batch
+            value = batch
+        case _:
+            pass
     read: list[Message] = []
     for each in value:
         message = message_of(each, role=role)
@@ -209,13 +221,13 @@ def _part(part: Json) -> Iterator[Part]:
     match part:
         case {"type": "text" | "input_text" | "output_text"}:
             text = _first(part, "content", "text")
-            if isinstance(text, str) and text:
+            if text is None or (isinstance(text, str) and text):
                 yield Text(text)
         case {"type": "tool_call" | "invalid_tool_call", "name": name} | {"name": str(name), "args": _}:
             yield Asked(text_of(name), text_id(part.get("id")), _first(part, "arguments", "args", absent=UNSET))
         case {"type": "tool_call_response"}:
             result = _first(part, "response", "result", absent=UNSET)
-            yield Answer(text_id(part.get("id")), text_of(part.get("name")), result)
+            yield Answer(text_id(part.get("id")), text_of(part.get("name")), blocks_text(result))
         case {"type": "tool_use", "name": name}:
             yield Asked(text_of(name), text_id(part.get("id")), part.get("input", UNSET))
         case {"type": "tool_result"}:
@@ -295,6 +307,20 @@ def _first(value: dict[str, Any], *keys: str, absent: Json = None) -> Json:
         if key in value:
             return value[key]
     return absent
+
+
+def tool_message_of(value: Json) -> Answer | None:
+    """What a tool gave back, where that is kept as the message which tells it to the model; None where it is not."""
+    match value:
+        case {"output": dict(held)} if value.keys() <= {"output", "kwargs"}:
+            value = held
+        case _:
+            pass
+    if not isinstance(value, dict) or not value.keys() & {"data", "kwargs", "tool_call_id"}:
+        return None
+    message = message_of(value)
+    answers = message.answers if message is not None and message.role == "tool" else []
+    return answers[0] if len(answers) == 1 else None
 
 
 def json_or_text(value: Json) -> Json:

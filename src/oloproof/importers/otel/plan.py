@@ -16,7 +16,7 @@ from msgspec import UNSET
 from oloproof.importers.builder import arguments_of
 from oloproof.importers.otel.histories import Histories
 from oloproof.importers.otel.known import Known, Pending
-from oloproof.importers.otel.messages import Message, Unread
+from oloproof.importers.otel.messages import Message, Unread, joined
 from oloproof.importers.otel.seen import Messages
 from oloproof.importers.otel.story import Entry, HandOff, Heard, Planned, Result, Turn
 from oloproof.importers.otel.traces import Node, Trace, is_transfer
@@ -108,7 +108,7 @@ class Plan:
         """What an agent answers, where no call of its model was recorded."""
         said = node.seen.said if node.seen is not None else None
         messages = said() if said is not None else None
-        text = "".join([message.text for message in messages or ()])
+        text = joined(part for message in messages or () for part in message.parts)
         if text:
             end = max(node.end, node.start)
             self._add(end, _TURN, Turn(time=end, agent=node.agent, inside=self._inside(node), content=text))
@@ -152,7 +152,7 @@ class Plan:
         return read
 
     def _answer(self, turn: Turn, node: Node, said: list[Message]) -> None:
-        turn.content = "".join([message.text for message in said])
+        turn.content = joined(part for message in said for part in message.parts)
         for message in said:
             self.losses["unread_parts"] += sum(isinstance(part, Unread) for part in message.parts)
             for asked in message.asked:
@@ -164,7 +164,7 @@ class Plan:
                     ("scope", node.scope, asked.name),
                     ("inside", turn.inside, asked.name),
                 )
-        turn.says = bool(turn.content) or not turn.calls
+        turn.says = turn.content != "" or not turn.calls
 
     def _plan(self, planned: Planned, node: Node) -> None:
         planned.agent = planned.turn.agent or node.agent
@@ -182,7 +182,7 @@ class Plan:
             turn = Turn(time=node.start, agent=node.agent, inside=inside, recorded=True, says=False, is_model=False)
             turn.calls = []
             turn.content = message.text
-            turn.says = bool(message.text)
+            turn.says = message.text != ""
             self._add(node.start, _HEARD, turn)
             for asked in message.calls:
                 planned = Planned(name=asked.name, call_id=asked.call_id, arguments=asked.arguments, turn=turn)

@@ -733,6 +733,62 @@ def test_claude_code() -> None:
     assert words(found) == ["u:Fix it.", "+Bash", "=Bash", "a:None"]
 
 
+# --- as frameworks write it ------------------------------------------------------------------------------------------
+
+
+def test_items_of_a_response_that_are_not_listed() -> None:
+    first = {"content": "Weather?", "role": "user"}
+    call = {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": '{"city": "Paris"}'}
+    again = {**call, "call_id": "c2", "arguments": '{"city": "Rome"}'}
+    results = [{"type": "function_call_output", "call_id": each, "output": each} for each in ("c1", "c2")]
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Clear."}]}
+    asked = flattened("input", {"role": "user", "content": "Weather?"})
+    found = read(
+        oi("LLM", "llm", "m1", "", 10, **asked, input__value=[first], output__value=[call, again]),
+        oi("LLM", "llm", "m2", "", 20, **asked, input__value=[first, call, again, *results], output__value=[said]),
+    )
+    assert words(found) == ["u:Weather?", "+weather", "+weather", "=weather", "=weather", "a:Clear."]
+    assert [step.turn for step in found.steps[1:3]] == [1, 1]
+    assert [step.result for step in found.steps[3:5]] == ["c1", "c2"]
+
+
+def test_langchain_messages_and_tools() -> None:
+    asked = {"lc": 1, "type": "constructor", "id": ["HumanMessage"], "kwargs": {"content": "Weather?", "type": "human"}}
+    ask = {"type": "ai", "data": {"content": "", "tool_calls": [{"name": "weather", "args": PARIS, "id": "c1"}]}}
+    done = {"type": "tool", "data": {"content": '{"sky": "clear"}', "tool_call_id": "c1", "status": "error"}}
+    answer = {"generations": [[{"text": "", "message": ask}]]}
+    found = read(
+        oi("CHAIN", "graph", "g", "", 0, 900, input__value={"messages": [["user", "Weather?"]]}),
+        oi("AGENT", "agent", "a", "g", 1, 20, output__value={"messages": [ask]}),
+        oi("CHAIN", "prompt", "p", "a", 2, output__value="[what?]"),
+        oi("LLM", "llm", "m", "a", 10, input__value={"messages": [[asked]]}, output__value=answer),
+        oi("CHAIN", "tools", "n", "g", 30, 60, output__value={"messages": [done]}),
+        oi("TOOL", "weather", "t", "n", 40, tool__name="weather", input__value="Paris", output__value=done),
+    )
+    assert words(found) == ["u:Weather?", "+weather", "=weather"]
+    assert (found.steps[1].call_id, found.steps[1].arguments) == ("c1", PARIS)
+    assert (found.steps[2].result, found.steps[2].error) == ({"sky": "clear"}, '{"sky": "clear"}')
+    assert {step.agent for step in found.steps} == {"agent"}
+
+
+def test_a_limit_of_the_framework_cuts_the_run_off() -> None:
+    for error in ("Max turns exceeded", "GraphRecursionError: Recursion limit of 5 reached"):
+        found = read(agent("a", "a", "", 0, 90, failed=error), *RUN[1:3])
+        assert found.only.error is None
+        assert found.summary.truncated == 1
+    retried = read(agent("a", "a", "", 0, 15, failed="boom"), *RUN[1:3], agent("b", "b", "", 50, 90))
+    assert (retried.only.error, retried.summary.truncated) == (None, 0)
+
+
+def test_what_was_said_may_be_left_out_part_by_part() -> None:
+    left_out = {"role": "user", "parts": [{"type": "text"}]}
+    said = {"role": "assistant", "parts": [{"type": "text"}, {"type": "tool_call", "id": "c1", "name": "weather"}]}
+    found = read(chat("m", heard=[left_out], said=[said]), tool("weather", "t", "", 10, call_id="c1"))
+    assert words(found) == ["u:None", "a:None", "+weather", "=weather"]
+    assert found.steps[2].arguments is None
+    assert found.only.output is UNSET
+
+
 # --- containers ------------------------------------------------------------------------------------------------------
 
 

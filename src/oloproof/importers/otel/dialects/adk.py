@@ -82,7 +82,7 @@ def _plain(told: Messages) -> list[Message] | None:
     plain = []
     for message in messages:
         match message.parts:
-            case (Text(text), *_) if message.role == "user" and text.startswith(QUOTED):
+            case (Text(text), *_) if message.role == "user" and (text or "").startswith(QUOTED):
                 continue
             case parts:
                 plain.append(Message(message.role, tuple(map(_plain_part, parts))))

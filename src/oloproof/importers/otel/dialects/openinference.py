@@ -26,7 +26,6 @@ ROLES: Final[dict[str, Role]] = {
     "GUARDRAIL": "aside",
     "EVALUATOR": "aside",
 }
-_WRAPPED = {"data", "kwargs", "tool_call_id"}
 _HAND_OFF = "handoff to "
 
 
@@ -74,18 +73,6 @@ def _read_tool(seen: Seen, span: Span) -> None:
         result = attributes["output.value"]
         is_json = text_of(attributes.get("output.mime_type")) == "application/json"
         seen.result = json_or_text(result) if is_json or _is_container(result) else result
-        _read_tool_message(seen)
-
-
-def _read_tool_message(seen: Seen) -> None:
-    """Where the result is a tool's message of LangChain, what it says: the result, and which call it answers."""
-    message = message_of(seen.result) if isinstance(seen.result, dict) and seen.result.keys() & _WRAPPED else None
-    answers = message.answers if message is not None and message.role == "tool" else []
-    if len(answers) == 1:
-        (answer,) = answers
-        seen.call_id = seen.call_id or answer.call_id
-        seen.result = json_or_text(answer.result)
-        seen.error = answer.error if isinstance(answer.error, str) else ""
 
 
 def _is_container(value: Json) -> bool:
@@ -169,15 +156,15 @@ def _completion(value: Json) -> list[Message] | None:
     held = json_or_text(value)
     if isinstance(held, str | list):
         return messages_of(held, role="assistant")
-    if isinstance(held, dict):
-        choices = held.get("choices")
-        if isinstance(choices, list):
-            return messages_of([choices[0]] if choices else [], role="assistant")
-        if "content" in held or "role" in held:
+    match held:
+        case {"choices": [first, *_]} | {"generations": [[first, *_], *_]}:
+            return messages_of([first], role="assistant")
+        case {"content": _} | {"role": _} | {"messages": _}:
             return messages_of(held, role="assistant")
-        if isinstance(held.get("text"), str):
-            return messages_of(held["text"], role="assistant")
-    return None
+        case {"text": str(text)}:
+            return messages_of(text, role="assistant")
+        case _:
+            return None
 
 
 def _value(attributes: dict[str, Any], side: str, role: str) -> Messages | None:

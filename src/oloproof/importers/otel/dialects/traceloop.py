@@ -32,7 +32,9 @@ def read(span: Span) -> Seen | None:
         seen.agent = name or span.name.removesuffix(".agent")
     elif role == "tool":
         seen.tool = name or span.name.removesuffix(".tool")
-        seen.arguments = _arguments(attributes.get("traceloop.entity.input"))
+        called = json_or_text(attributes.get("traceloop.entity.input", attributes.get("gen_ai.tool.call.arguments")))
+        seen.arguments = _arguments(called)
+        seen.call_id = _call_id(called)
         seen.result = json_or_text(attributes.get("traceloop.entity.output", UNSET))
     if spoken:
         seen.heard = _messages(attributes, _PROMPT, "user")
@@ -78,10 +80,17 @@ def _calls(listed: Json) -> Json:
     ]
 
 
-def _arguments(value: Json) -> Json:
-    """The arguments in what a decorated function was called with: ``{"args": [], "kwargs": {…}}``, ``{"inputs": …}``"""
-    held = json_or_text(value)
-    match held:
+def _call_id(called: Json) -> str:
+    match called:
+        case {"kwargs": {"tool_call_id": str(call_id)}}:
+            return call_id
+        case _:
+            return ""
+
+
+def _arguments(called: Json) -> Json:
+    """The arguments in what a function was called with: ``{"args": [], "kwargs": {…}}``, ``{"inputs": …}``."""
+    match called:
         case {"args": [], "kwargs": dict(named)}:
             return named
         case {"inputs": dict(named)}:
@@ -89,4 +98,4 @@ def _arguments(value: Json) -> Json:
         case None:
             return UNSET
         case _:
-            return held
+            return called
