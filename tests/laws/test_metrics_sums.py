@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakes.measures import measure
-from oloproof.metrics import MAX_VALUES, Measurement, observe, parse_slice
+from oloproof.metrics import MAX_VALUES, Measurement, measurement, observe, parse_slice
 from oloproof.model.case import Case
 from oloproof.model.judgment import PASS, Judgment, excluded, missing
 from oloproof.model.project import QuantileSpec
@@ -54,16 +56,25 @@ judged = st.lists(st.tuples(cases, readings(), st.tuples(words, words)), max_siz
 
 
 def counted(lot) -> Measurement:
-    measurement = Measurement(CRITERIA, QUANTILES, SLICES)
+    counting = Measurement(CRITERIA, QUANTILES, SLICES)
     for case, reading, judgments in lot:
-        measurement.add(case, reading, judgments)
-    return measurement
+        counting.add(case, reading, judgments)
+    return counting
 
 
 @given(judged, judged)
 @settings(deadline=None, max_examples=60)
 def test_the_sum_of_two_measurements_is_that_of_all_their_cases(first, second) -> None:
     assert (counted(first) + counted(second)).measured() == counted([*first, *second]).measured()
+
+
+@given(judged, st.integers(0, 3))
+@settings(deadline=None, max_examples=60)
+def test_how_many_kinds_of_cases_wait_to_be_counted_changes_nothing(lot, waiting: int) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(measurement, "_MOST_WAITING", waiting)
+        early = counted(lot).measured()
+    assert msgspec.json.encode(early) == msgspec.json.encode(counted(lot).measured())
 
 
 @given(judged)

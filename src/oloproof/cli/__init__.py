@@ -5,12 +5,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+
+_COLLECTED_AT = 50_000
+"""Most of what a command makes lives until it ends, so garbage is looked for seldom."""
 
 
 def main() -> None:
     """Console entry point; never returns normally."""
+    gc.set_threshold(_COLLECTED_AT)
     forget(os.getcwd())
     if sys.argv[1:] == ["--version"]:
         from oloproof._version import __version__

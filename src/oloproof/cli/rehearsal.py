@@ -1,7 +1,8 @@
 """Everything that a run's end needs is imported before user code runs.
 
 An agent may write files, and a module imported after it ran could be one of them. So the report of a made-up case is
-concluded and drawn first, in every form that was asked for, and what that imports is what the real one will use.
+concluded and drawn first, in every form that was asked for, and what that imports is what the real one will use. Where
+recordings are judged and no function of the user's judges them, no user code runs.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ def rehearse(
     ``cases`` None: recordings are their own dataset, and may hold trials and clusters that nobody has seen yet.
     """
     forget(project.directory)
+    if isinstance(project.system.kind, RecordedSystem) and not project.user_evaluators:
+        return
     runner.prepare()
     level.z(project.interval.level)  # of a comparison, and of what would settle a rule, under whatever method
     related = _may_be_related(project, cases)

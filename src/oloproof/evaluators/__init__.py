@@ -27,7 +27,7 @@ from oloproof.evaluators.vacuity import Vacuity
 from oloproof.model.evidence import Evaluator, Evidence
 from oloproof.model.judgment import Judgment
 
-__all__ = ["EVALUATORS", "ConfigError", "Errors", "EvaluatorBase", "UserEvaluator", "Vacuity", "judge"]
+__all__ = ["EVALUATORS", "ConfigError", "Errors", "EvaluatorBase", "UserEvaluator", "Vacuity", "judge", "judge_all"]
 
 EVALUATORS: Final[Mapping[str, type[EvaluatorBase]]] = MappingProxyType(
     {
@@ -66,3 +66,11 @@ EVALUATORS: Final[Mapping[str, type[EvaluatorBase]]] = MappingProxyType(
 def judge(evaluators: Sequence[Evaluator], evidence: Evidence) -> tuple[Judgment, ...]:
     """One judgment an evaluator, in their order."""
     return tuple([evaluator.judge(evidence) for evaluator in evaluators])
+
+
+def judge_all(evaluators: Sequence[Evaluator], evidence: Sequence[Evidence]) -> list[tuple[Judgment, ...]]:
+    """:func:`judge` of many attempts; each evaluator sees all of them before the next one does."""
+    if not evaluators:
+        return [()] * len(evidence)
+    columns = [[evaluator.judge(each) for each in evidence] for evaluator in evaluators]
+    return list(zip(*columns, strict=True))

@@ -162,6 +162,14 @@ class TrajectoryEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
     def reads(self) -> Reads:
         return "trajectory"
 
+    def judge(self, evidence: Evidence) -> Judgment:
+        if self.only is None and evidence.error is None and evidence.reading is not None:  # most attempts by far
+            try:
+                return self.exclusion(evidence.case) or self.judge_reading(evidence.reading, evidence)
+            except Exception:  # the long way says what it was
+                pass
+        return EvaluatorBase.judge(self, evidence)
+
     def judge_attempt(self, evidence: Evidence) -> Judgment:
         reading = evidence.reading
         error = evidence.error
@@ -352,9 +360,12 @@ def split_path(field: str, path: str) -> tuple[str, ...]:
 
 def names_problem(value: Json, what: str) -> str | None:
     """What makes ``value`` no list of names, as the end of a sentence."""
-    if type(value) is not list or not all(type(name) is str and name for name in value):
+    if type(value) is not list or not _TEXT.issuperset(map(type, value)) or "" in value:
         return f"must be a list of {what}"
     return None
+
+
+_TEXT: Final = frozenset({str})
 
 
 def listed(reference: Json, what: str) -> list[Any]:

@@ -35,9 +35,10 @@ class Errors:
         error = evidence.error
         if error is not None and error.kind != "not_run":
             self._count(error.kind, error.message, evidence)
-        for criterion, judgment in zip(self._criteria, judgments, strict=True):
+        for index, judgment in enumerate(judgments):
             if judgment.reason == "evaluator_error" and judgment.verdict == "missing":
-                self._count("evaluator_error", f"{criterion}: {judgment.detail or 'no verdict'}", evidence)
+                message = f"{self._criteria[index]}: {judgment.detail or 'no verdict'}"
+                self._count("evaluator_error", message, evidence)
 
     def groups(self) -> tuple[ErrorGroup, ...]:
         """In the order in which they first occurred; the uncounted messages of a kind last."""

@@ -185,6 +185,9 @@ def _divergence(block: list[Step], reference: list[str], position: int) -> str:
 
 
 def _in_order(reading: Reading, reference: list[str]) -> _Comparison:
+    rest = iter(reading.names)
+    if all(name in rest for name in reference):  # the recorded order of each turn is one of those that may pass
+        return "pass", (), None
     position = 0
     for block in in_turns(reading.calls):
         if position == len(reference):

@@ -1,7 +1,7 @@
 """Keys that a recording gives twice, of which a reader would keep the last without a word.
 
-A file is read by the hundred thousand lines, so the sound line is told by one more skip over it: every key has two
-quotes of its own, and what is left out when an equal key follows takes its quotes along.
+A file is read by the hundred thousand lines, so the sound line is told by what is left of it when only its last keys
+are kept and written again: every key has two quotes of its own, and one that is dropped takes them along.
 """
 
 from __future__ import annotations
@@ -10,46 +10,48 @@ import json
 from typing import Any, Final
 
 from msgspec import UNSET, MsgspecError, Raw, Struct, UnsetType
-from msgspec.json import Decoder
-from msgspec.structs import astuple
+from msgspec.json import Decoder, Encoder
 
-_NOTHING: Final = Raw(b"")
+_ABSENT: Final = Raw(b"")
 
 
-class _Trajectory(Struct, frozen=True, gc=False):
+class TrajectoryOutline(Struct, frozen=True, omit_defaults=True, gc=False):
     """A trajectory with its values as they are written; its keys are those of the model's."""
 
-    steps: Raw = _NOTHING
-    terminal_status: Raw = _NOTHING
-    truncated: Raw = _NOTHING
-    step_limit: Raw = _NOTHING
-    errors_recorded: Raw = _NOTHING
-    constraints: Raw = _NOTHING
-    checkpoints: Raw = _NOTHING
+    steps: Raw = _ABSENT
+    terminal_status: Raw = _ABSENT
+    truncated: Raw = _ABSENT
+    step_limit: Raw = _ABSENT
+    errors_recorded: Raw = _ABSENT
+    constraints: Raw = _ABSENT
+    checkpoints: Raw = _ABSENT
 
 
-class _Line(Struct, frozen=True, gc=False):
+class Outline(Struct, frozen=True, omit_defaults=True, gc=False):
     """A recording likewise."""
 
-    trajectory: _Trajectory | UnsetType | None = UNSET
-    case: Raw = _NOTHING
-    trial: Raw = _NOTHING
-    output: Raw = _NOTHING
-    error: Raw = _NOTHING
-    state: Raw = _NOTHING
-    input: Raw = _NOTHING
-    expected: Raw = _NOTHING
-    metadata: Raw = _NOTHING
+    case: Raw = _ABSENT
+    trial: Raw = _ABSENT
+    output: Raw = _ABSENT
+    error: Raw = _ABSENT
+    state: Raw = _ABSENT
+    trajectory: TrajectoryOutline | UnsetType | None = UNSET
+    input: Raw = _ABSENT
+    expected: Raw = _ABSENT
+    metadata: Raw = _ABSENT
 
 
-_skim = Decoder(_Line).decode
+outline: Final = Decoder(Outline).decode
+"""The outline of a line that was, or will be, read as a recording. Raises msgspec's DecodeError, or RecursionError."""
+
+_encode: Final = Encoder().encode
 
 
 def repeated_key(line: bytes) -> str | None:
     """The first key that ``line``, which was read as a recording, gives twice: one of its own or of its trajectory.
     None where there is none; what lies deeper is not looked at."""
     try:
-        if _is_sound(line):
+        if has_each_key_once(line, outline(line)):
             return None
     except MsgspecError:  # only a lenient reader takes the line
         pass
@@ -59,19 +61,9 @@ def repeated_key(line: bytes) -> str | None:
     return members.repeated() or next(inside, None)
 
 
-def _is_sound(line: bytes) -> bool:
-    trajectory, *values = astuple(_skim(line))
-    written = [bytes(value) for value in values if value is not _NOTHING]
-    steps = b""
-    if isinstance(trajectory, _Trajectory):
-        written += [bytes(value) for value in astuple(trajectory) if value is not _NOTHING]
-        steps = bytes(trajectory.steps)
-    keys = len(written) + (trajectory is not UNSET)
-    at = line.find(b"[", line.find(b'"steps"'))
-    if steps and line.startswith(steps, at):  # nearly always, and nearly all of the line
-        written.remove(steps)
-        line = line[:at] + line[at + len(steps) :]
-    return line.count(b'"') == 2 * keys + b"".join(written).count(b'"')
+def has_each_key_once(line: bytes, outlined: Outline) -> bool:
+    """Whether a line gives every key of its outline once, as far as its own keys and its trajectory's go."""
+    return line.count(b'"') == _encode(outlined).count(b'"')
 
 
 class _Members(list[tuple[str, Any]]):

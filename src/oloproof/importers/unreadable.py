@@ -42,20 +42,20 @@ _WORDS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
 """What may stand where, by the path that msgspec gives (it counts array elements from 0, as we do steps from 1)."""
 
 
-def explained(text: bytes, error: Exception, *, file: str | None, number: int) -> Problem:
-    """The problem with a line that raised ``error`` when it was read."""
+def explained(text: bytes, error: Exception) -> Problem:
+    """The problem with a line that raised ``error`` when it was read; where the line is, the caller knows."""
     match error:
         case ValidationError():
-            return _invalid(str(error), file, number)
+            return _invalid(str(error))
         case DecodeError():
             wrong = not_json(text, error)
             what = f"the line is not JSON: {wrong}"
-            return Problem("OLO301", what, "one JSON object a line", file=file, line=number, column=wrong.column)
+            return Problem("OLO301", what, "one JSON object a line", column=wrong.column)
         case _:
-            return Problem("OLO301", "the line is nested too deeply to be read", file=file, line=number)
+            return Problem("OLO301", "the line is nested too deeply to be read")
 
 
-def _invalid(said: str, file: str | None, number: int) -> Problem:
+def _invalid(said: str) -> Problem:
     """A line that is JSON and no recording, from what msgspec says of it."""
     found = _AT.fullmatch(said)
     what, path = (found["what"], found["path"]) if found else (said, "")
@@ -66,17 +66,15 @@ def _invalid(said: str, file: str | None, number: int) -> Problem:
             "OLO302",
             f"unknown key {_shown(unknown['key'])}{within}",
             did_you_mean(unknown["key"], known, otherwise="known here"),
-            file=file,
-            line=number,
         )
     if absent := _ABSENT.fullmatch(what):
-        return Problem("OLO303", f"the key {absent['key']!r} is missing{within}", file=file, line=number)
+        return Problem("OLO303", f"the key {absent['key']!r} is missing{within}")
     if not path:
         hint = "a line is one object: case, trial, output, error, trajectory"
-        return Problem("OLO303", what.replace("`", ""), hint, file=file, line=number)
+        return Problem("OLO303", what.replace("`", ""), hint)
     words = next((words for at, words in _WORDS if at.fullmatch(path)), ())
     hint = f"one of: {', '.join(words)}" if words else ""
-    return Problem("OLO303", f"{path}: {what.replace('`', '')}", hint, file=file, line=number)
+    return Problem("OLO303", f"{path}: {what.replace('`', '')}", hint)
 
 
 def _shown(key: str) -> str:

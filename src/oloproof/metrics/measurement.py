@@ -2,7 +2,8 @@
 
 A case is counted once a slice, in the cell of its slice value, under the words of all its criteria together and its
 observed quantities together; tallies and distributions are taken apart when the run is over. So memory grows with what
-is distinct, not with the cases, and the counts of shards add.
+is distinct, not with the cases, and the counts of shards add. Cases that are alike in everything, as most are, wait
+under one key until they are counted together.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ from oloproof.model.tally import (
 
 MAX_VALUES = 50
 """Values of one slice that are measured, by support; the cases of the others are only counted."""
+
+_MOST_WAITING = 1024
+"""Kinds of cases that are told apart before they are counted in their cells; who has more has few that are alike."""
 
 
 class Cell(Protocol):
@@ -116,22 +120,30 @@ class Measurement:
         self._observers = [partial(observe, source) for source in self._sources]
         # Every case has exactly one value of each slice, so the cells of any slice hold the totals; without slices
         # those of a slice of one value do.
-        placers: list[Placer] = [placer(spec) for spec in self.slices] or [lambda _case, _reading: ""]
-        self._tables: list[tuple[Placer, defaultdict[str, _Cell]]] = [(place, defaultdict(_Cell)) for place in placers]
+        self._placers: list[Placer] = [placer(spec) for spec in self.slices] or [lambda _case, _reading: ""]
+        self._tables: list[defaultdict[str, _Cell]] = [defaultdict(_Cell) for _ in self._placers]
+        self._waiting: dict[tuple[tuple[str, ...], tuple[Word, ...], tuple[Amount, ...]], int] = {}
 
     def add(self, case: Case, reading: Reading | None, judgments: Sequence[Judgment]) -> Counted:
         """Count one case, and say where. ``reading`` None: no trajectory was recorded. One judgment a criterion, in
         their order."""
         words = tuple([judgment.verdict for judgment in judgments])
-        amounts = tuple([observer(reading) for observer in self._observers])
-        places = []
-        for place, cells in self._tables:
-            value = place(case, reading)
-            places.append(value)
-            cell = cells[value]
-            cell.words[words] += 1
-            cell.amounts[amounts] += 1
-        return Counted(tuple(places) if self.slices else (), amounts)
+        amounts = tuple([observer(reading) for observer in self._observers]) if self._observers else ()
+        places = tuple([place(case, reading) for place in self._placers])
+        waiting, kind = self._waiting, (places, words, amounts)
+        waiting[kind] = waiting.get(kind, 0) + 1
+        if len(waiting) > _MOST_WAITING:
+            self._settle()
+        return Counted(places if self.slices else (), amounts)
+
+    def _settle(self) -> None:
+        """Count the waiting cases in their cells."""
+        for (places, words, amounts), count in self._waiting.items():
+            for value, cells in zip(places, self._tables, strict=True):
+                cell = cells[value]
+                cell.words[words] += count
+                cell.amounts[amounts] += count
+        self._waiting.clear()
 
     def __add__(self, other: Measurement) -> Measurement:
         """The measurement of both lots of cases. Raises ValueError when they were not configured alike."""
@@ -140,18 +152,20 @@ class Measurement:
             raise ValueError("measurements of different criteria, quantiles or slices do not add")
         result = Measurement(*mine)
         for part in (self, other):
-            for (_, total), (_, cells) in zip(result._tables, part._tables, strict=True):
+            part._settle()
+            for total, cells in zip(result._tables, part._tables, strict=True):
                 for value, cell in cells.items():
                     total[value].take(cell)
         return result
 
     def measured(self) -> Measured:
         """Everything counted so far. Raises ValueError when a case had not one judgment a criterion."""
+        self._settle()
         overall = _Cell()
-        for cell in self._tables[0][1].values():
+        for cell in self._tables[0].values():
             overall.take(cell)
         groups: list[SliceGroup] = []
-        for spec, (_, cells) in zip(self.slices, self._tables, strict=False):
+        for spec, cells in zip(self.slices, self._tables, strict=False):
             groups += slice_groups(spec, cells, self._metrics)
         return Measured(overall.support, self._metrics(overall), tuple(groups), self.min_slice_support)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import UNSET, DecodeError, Raw, Struct, ValidationError, convert
 from msgspec.json import Decoder
@@ -78,6 +78,18 @@ def decoded(line: bytes, kind: type[T], decode: Callable[[bytes], T]) -> T:
         except (ValueError, RecursionError):
             raise error from None
         return convert(value, kind)
+
+
+class Reader(NamedTuple):
+    """One way to read recordings: a whole line, or its steps and the rest of it, each by itself."""
+
+    line: Callable[[bytes], Recording]
+    rest: Callable[[bytes], Recording]
+    steps: Callable[[bytes], tuple[Step, ...]]
+
+
+READ: Final = Reader(read, _read, Decoder(tuple[Step, ...]).decode)
+SKIM: Final = Reader(skim, _skim, Decoder(tuple[_SkimmedStep, ...]).decode)
 
 
 def to_attempt(recording: Recording) -> Attempt:

@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from fractions import Fraction
+from functools import lru_cache
 from itertools import chain, repeat
 from typing import Literal
 
@@ -286,12 +287,21 @@ def value_text(value: Json | UnsetType) -> str:
     ``true``), is in quotes, so that no agent and no dataset can put a case there.
     """
     if isinstance(value, str):
-        return json.dumps(value) if value in RESERVED or _reads_like_json(value) else value
+        return _known_text(value) if len(value) <= _SHORT else _string_text(value)
     if value is UNSET:
         return NONE
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _string_text(value: str) -> str:
+    return json.dumps(value) if value in RESERVED or _reads_like_json(value) else value
+
+
+_SHORT = 64
+_known_text = lru_cache(maxsize=1024)(_string_text)
+"""Of a run's cases most have one of a few values; long ones are not worth their memory."""
 
 
 def _reads_like_json(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
@@ -25,6 +25,9 @@ from oloproof.runner.recorded import Attempted
 from oloproof.store import RunDigest, Store, StoredCase, stored_case
 
 T = TypeVar("T")
+
+BLOCK_CASES = 64
+BLOCK_BYTES = 1 << 18
 
 FLUSH_CASES = 256
 
@@ -50,63 +53,84 @@ def judge_and_keep(
 ) -> Counted:
     """Judge, measure and keep each attempt as it comes. ``course`` is asked after each whether there is to be another,
     and knows where the cases stood before they were shuffled."""
-    measurement = Measurement(header.criteria, project.metrics, project.slices, project.min_slice_support)
-    vacuity = evaluators.Vacuity(project.evaluators)
-    errors = evaluators.Errors(project.evaluators)
-    digest = RunDigest(header.criteria)
-    clusters: dict[str, str] = {}
-    trials, not_run = header.trials, 0
-
-    def judged() -> Iterator[StoredCase]:
-        # One case at a time, so that a trajectory is looked at while it is in the processor's cache and then let go.
-        nonlocal trials, not_run
-        for ordinal, (attempted, seen) in enumerate(evidence):
-            judgments = evaluators.judge(project.evaluators, seen)
-            counted = measurement.add(seen.case, seen.reading, judgments)
-            vacuity.see(seen.reading, judgments)
-            errors.see(seen, judgments)
-            if course is not None:
-                course.see(seen, judgments, counted.amounts)
-            row = stored_case(
-                ordinal if course is None else course.place_of(seen.case),
-                attempted.case,
-                attempted.attempt,
-                judgments,
-                attempted.source,
-                places=counted.places,
-                amounts=counted.amounts,
-            )
-            digest.add(row)
-            trials = max(trials, attempted.attempt.trial)
-            if (cluster := project.cluster_of(attempted.case)) is not None:
-                clusters[attempted.case.id] = cluster
-            not_run += seen.error is not None and seen.error.kind == "not_run"
-            yield row
-
+    count = _Count(project, header, course)
+    at_once = BLOCK_CASES if course is None else 1
     with collector_paused():
-        for rows in _batches(judged(), ports.monotonic):
+        judged = (row for block in _blocks(evidence, ports.monotonic, most=at_once) for row in count.judged(block))
+        for rows in _batches(judged, ports.monotonic):
             ports.store.append(header.id, rows)
             watch.judged(len(rows))
+    clusters = count.clusters
     if project.cluster is not None and not clusters and not header.partial:
         named = METADATA_PREFIX + ".".join(project.cluster)
         raise UsageError(Problem("OLO637", f"no case has {named!r}", "correct `cluster:`", file=project.config))
     clustered = len(set(clusters.values())) < len(clusters)
-    if trials > 1 or clustered or project.pass_k:
+    if count.trials > 1 or clustered or project.pass_k:
         measured = _by_case(project, header, clusters, ports.store)
     else:
-        measured = measurement.measured()
-    measured = replace(measured, errors=errors.groups())
+        measured = count.measurement.measured()
+    measured = replace(measured, errors=count.errors.groups())
     finished = replace(
         header,
-        status=_status(course, is_whole=not not_run),
+        status=_status(course, is_whole=not count.not_run),
         finished_at=rfc3339(ports.now()),
         cases=measured.cases,
-        trials=trials,
+        trials=count.trials,
         clustered=clustered,
-        digest=digest.hexdigest(),
+        digest=count.digest.hexdigest(),
         stopping=None if course is None else course.outcome(),
     )
-    return Counted(finished, measured, vacuity.warnings())
+    return Counted(finished, measured, count.vacuity.warnings())
+
+
+class _Count:
+    """What is counted of a run: judgments and slices, what was vacuous, what went wrong, and how far it came."""
+
+    def __init__(self, project: Project, header: Run, course: EarlyStop | None) -> None:
+        self._project = project
+        self._course = course
+        self.measurement = Measurement(header.criteria, project.metrics, project.slices, project.min_slice_support)
+        self.vacuity = evaluators.Vacuity(project.evaluators)
+        self.errors = evaluators.Errors(project.evaluators)
+        self.digest = RunDigest(header.criteria)
+        self.clusters: dict[str, str] = {}
+        self.trials = header.trials
+        self.not_run = False
+        self._cases = 0
+
+    def judged(self, block: Sequence[tuple[Attempted, Evidence]]) -> list[StoredCase]:
+        """Judge the next attempts together: one question to all of them and then the next, since keeping the code at
+        hand counts for more than keeping a trajectory there."""
+        seen = [each for _, each in block]
+        verdicts = evaluators.judge_all(self._project.evaluators, seen)
+        add = self.measurement.add
+        counted = [add(each.case, each.reading, words) for each, words in zip(seen, verdicts, strict=True)]
+        for each, words, (_, amounts) in zip(seen, verdicts, counted, strict=True):
+            self.vacuity.see(each.reading, words)
+            self.errors.see(each, words)
+            if self._course is not None:
+                self._course.see(each, words, amounts)
+        rows = [
+            stored_case(at, each.case, each.attempt, words, attempted.source, places=values, amounts=amounts)
+            for at, (attempted, each), words, (values, amounts) in zip(
+                self._ordinals(seen), block, verdicts, counted, strict=True
+            )
+        ]
+        for row in rows:
+            self.digest.add(row)
+        self.trials = max(self.trials, *[row.trial for row in rows])
+        self.not_run = self.not_run or any(each.error is not None and each.error.kind == "not_run" for each in seen)
+        for each in seen:
+            if (cluster := self._project.cluster_of(each.case)) is not None:
+                self.clusters[each.case.id] = cluster
+        return rows
+
+    def _ordinals(self, seen: Sequence[Evidence]) -> Iterable[int]:
+        """Where the next attempts stand in the run."""
+        first, self._cases = self._cases, self._cases + len(seen)
+        if self._course is not None:
+            return [self._course.place_of(each.case) for each in seen]
+        return range(first, self._cases)
 
 
 def _status(course: EarlyStop | None, *, is_whole: bool) -> RunStatus:
@@ -151,6 +175,25 @@ def evidence_of(
     for verdicts in user_judge.judge(pairs()):
         item = waiting.popleft()
         yield item, Evidence(item.case, item.attempt, verdicts)
+
+
+def _blocks(
+    evidence: Iterable[tuple[Attempted, Evidence]], monotonic: Callable[[], float], *, most: int
+) -> Iterator[list[tuple[Attempted, Evidence]]]:
+    """Lists of up to ``most`` attempts that are judged together, shorter where recordings are long or attempts slow."""
+    block: list[tuple[Attempted, Evidence]] = []
+    size = 0
+    due = monotonic() + FLUSH_S
+    for item in evidence:
+        block.append(item)
+        source = item[0].source
+        size += 0 if source is None else source.length
+        if len(block) >= most or size >= BLOCK_BYTES or monotonic() >= due:
+            yield block
+            block, size = [], 0
+            due = monotonic() + FLUSH_S
+    if block:
+        yield block
 
 
 def _batches(items: Iterable[T], monotonic: Callable[[], float]) -> Iterator[list[T]]:

@@ -67,10 +67,12 @@ class Review:
         """The next case."""
         for check in self._checks:
             self._bad += [(case, problem) for problem in check(case)]
-        for key in case.expected.keys() - self._read:
-            self._unread[key] += 1
-            self._first.setdefault(key, case.line)
-        self._absent.difference_update(case.expected)
+        if not case.expected.keys() <= self._read:
+            for key in case.expected.keys() - self._read:
+                self._unread[key] += 1
+                self._first.setdefault(key, case.line)
+        if self._absent:
+            self._absent.difference_update(case.expected)
         if self._empty_slices:
             self._empty_slices -= {path for path in self._empty_slices if lookup(case.metadata, path) is not UNSET}
             if len(self._metadata) < MOST_SUGGESTED:

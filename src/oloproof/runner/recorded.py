@@ -20,7 +20,7 @@ from oloproof.importers import recordings
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.evidence import CaseProblem
 from oloproof.model.project import MOST_TRIALS, ImportSpec, Project, RecordedSystem
-from oloproof.model.recording import Recording, brings_a_case, read, skim, to_attempt, to_case
+from oloproof.model.recording import READ, SKIM, Recording, brings_a_case, to_attempt, to_case
 from oloproof.project import check_cases, place_in_line
 from oloproof.record.steps import printable
 from oloproof.store import SourceRef, file_digest, identity
@@ -51,7 +51,7 @@ class Recordings:
         """How many trials each case has; once all is read, the highest number where the project does not say."""
         self._project = project
         self._system = system
-        self._reader = read if project.user_evaluators else skim
+        self._reader = READ if project.user_evaluators else SKIM
         self._strict = system.imported is not None and system.imported.strict
         self._own_dataset = cases is None
         self._cases = {case.id: case for case in cases or ()}
@@ -92,14 +92,21 @@ class Recordings:
         seen: dict[tuple[str, int], tuple[str, int]] = {}
         problems: list[Problem] = []
         keys: dict[str, tuple[str, Case]] = {}
+        most = self._project.trials or MOST_TRIALS
         for place, recording, source in self._read():
-            case = to_case(recording) if self._own_dataset else self._cases.get(recording.case)
-            self._ignored += not self._own_dataset and brings_a_case(recording)
-            problems += self._problems(place, recording, case, seen, source)
-            if len(problems) >= MOST_PROBLEMS:
-                break
-            if self._own_dataset and case is not None and not case.expected.keys() <= keys.keys():
-                keys |= {key: (place[0], replace(case, line=place[1])) for key in case.expected if key not in keys}
+            first = seen.setdefault((recording.case, recording.trial), place)
+            case: Case | None
+            if self._own_dataset:
+                case = to_case(recording)
+                if not case.expected.keys() <= keys.keys():
+                    keys |= {key: (place[0], replace(case, line=place[1])) for key in case.expected if key not in keys}
+            else:
+                case = self._cases.get(recording.case)
+                self._ignored += brings_a_case(recording)
+            if first is not place or case is None or recording.trial > most or self._own_dataset:
+                problems += self._problems(place, recording, case, first, source)
+                if len(problems) >= MOST_PROBLEMS:
+                    break
             if case is not None and not problems:
                 yield Attempted(case, to_attempt(recording), source)
         if problems:
@@ -171,17 +178,16 @@ class Recordings:
         place: tuple[str, int],
         recording: Recording,
         case: Case | None,
-        seen: dict[tuple[str, int], tuple[str, int]],
+        first: tuple[str, int],
         source: SourceRef | None,
     ) -> list[Problem]:
-        """What is wrong with a recording beside the others. ``seen`` says where each case and trial was recorded."""
+        """What is wrong with a recording beside the others. ``first`` is where its case and trial were found first."""
         file, line = place
         most = self._project.trials or MOST_TRIALS
         if recording.trial > most:
             what = f"trial {recording.trial:,} of case {recording.case!r}, and a case has at most {most:,}"
             hint = "number the trials of a case 1, 2, 3 …, and write `trials:`, how many they are"
             return [Problem("OLO631", what, hint, file=file, line=line)]
-        first = seen.setdefault((recording.case, recording.trial), place)
         if first is not place:
             what = f"case {recording.case!r}, trial {recording.trial}, was recorded already at {first[0]}:{first[1]}"
             return [Problem("OLO310", what, "number the trials of a case 1, 2, 3 …", file=file, line=line)]

@@ -14,7 +14,7 @@ from itertools import islice
 from os import fsdecode, fsencode
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, assert_never
+from typing import Any, Self, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +31,6 @@ from oloproof.store import names
 from oloproof.store.codec import (
     Detail,
     Placed,
-    SourceRef,
     StoredCase,
     Unreadable,
     from_json,
@@ -450,11 +449,9 @@ def _make(directory: Path) -> None:
 
 def _detail(case: StoredCase, writing: _Writing) -> Detail:
     """What goes into the block: recorded attempts are numbered places, and bring their case where it is theirs."""
-    match case.attempt:
-        case SourceRef(path=path, digest=digest, offset=offset, length=length):
-            number = writing.sources.setdefault((path, digest), len(writing.sources))
-            return Detail(Placed(number, offset, length), None if writing.own_dataset else case.case, case.judgments)
-        case Attempt() as attempt:
-            return Detail(attempt, case.case, case.judgments)
-        case _ as never:
-            assert_never(never)
+    attempt = case.attempt
+    if isinstance(attempt, Attempt):
+        return Detail(attempt, case.case, case.judgments)
+    number = writing.sources.setdefault((attempt.path, attempt.digest), len(writing.sources))
+    place = Placed(number, attempt.offset, attempt.length)
+    return Detail(place, None if writing.own_dataset else case.case, case.judgments)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakes.evidence import calls, case, of_output, of_steps, problems
-from oloproof.evaluators import EVALUATORS, ConfigError, UserEvaluator, judge
+from oloproof.evaluators import EVALUATORS, ConfigError, UserEvaluator, judge, judge_all
 from oloproof.evaluators.base import EXCERPT_LENGTH, EvaluatorBase, excerpt
 from oloproof.evaluators.counting import CallBounds
 from oloproof.model.case import Attempt, AttemptError, Case
@@ -228,6 +228,13 @@ def test_judge_keeps_the_order():
     assert judge(evaluators, of_steps(calls("a a a"))) == tuple(e.judge(of_steps(calls("a a a"))) for e in evaluators)
 
 
+def test_many_attempts_are_judged_like_each_of_them():
+    many = [of_steps(calls("a " * count)) for count in range(5)]
+    for evaluators in ([], [built("agent_max_steps")], [built("agent_max_tool_calls"), built("agent_max_steps")]):
+        assert judge_all(evaluators, many) == [judge(evaluators, each) for each in many]
+    assert judge_all(evaluators, []) == []
+
+
 @pytest.mark.parametrize("value", ["x" * EXCERPT_LENGTH, ["x"], None])
 def test_a_small_value_is_its_own_excerpt(value: Any):
     assert excerpt(value) == value
@@ -281,6 +288,7 @@ def test_every_evidence_has_a_judgment_that_json_can_carry(name: str, attempt: A
 
     judgment = evaluator.judge(evidence)
 
+    assert judgment == EvaluatorBase.judge(evaluator, evidence)
     if judgment.verdict == "missing":
         assert judgment.reason in MISSING_REASONS
     if judgment.verdict == "excluded":

@@ -31,8 +31,8 @@ SEPARATORS = ((",", ":"), (", ", ": "), (" ,\t", " :\n"))
 
 
 def test_the_keys_are_those_of_a_recording():
-    assert set(duplicates._Line.__struct_fields__) == set(KEYS)
-    assert set(duplicates._Trajectory.__struct_fields__) == set(INSIDE)
+    assert set(duplicates.Outline.__struct_fields__) == set(KEYS)
+    assert set(duplicates.TrajectoryOutline.__struct_fields__) == set(INSIDE)
 
 
 def object_of(members: list[tuple[str, str]], comma: str, colon: str) -> str:
