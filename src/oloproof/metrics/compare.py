@@ -8,10 +8,10 @@ that it breaks by deleting it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import assert_never
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple, assert_never
 
+from oloproof.metrics.grid import Codes, Grid, Group
 from oloproof.metrics.quantities import distribution
 from oloproof.model.comparison import (
     Comparison,
@@ -23,34 +23,7 @@ from oloproof.model.comparison import (
     Sides,
     SlicePairs,
 )
-from oloproof.model.tally import UNPLACED, Amount, AtLeast, PairTable, Tally
-
-Codes = tuple[str, str]
-"""The letters of one pair, the candidate's and the baseline's, one a criterion."""
-
-_FIELDS = PairTable.__struct_fields__
-_CELLS = {
-    letters: _FIELDS.index(field)
-    for letters, field in {
-        "pp": "both_pass",
-        "pf": "fixed",
-        "fp": "broken",
-        "ff": "both_fail",
-        "pm": "now_pass",
-        "fm": "now_fail",
-        "mp": "was_pass",
-        "mf": "was_fail",
-        "mm": "both_missing",
-        "xx": "excluded",
-    }.items()
-}
-"""Which count of a table a pair adds to, by the candidate's letter and the baseline's. A criterion that applies to one
-side only (``x`` with another letter) applies to another question now: both verdicts are missing."""
-
-_BOTH_MISSING = _CELLS["mm"]
-_FIXED, _BROKEN, _WAS_PASS, _WAS_FAIL = (_CELLS[letters] for letters in ("pf", "fp", "mp", "mf"))
-_TOLD = (_FIXED, _BROKEN, _WAS_PASS, _WAS_FAIL)
-"""The counts whose cases are told by name."""
+from oloproof.model.tally import UNPLACED, Amount, AtLeast, Tally
 
 
 def compare(
@@ -83,6 +56,8 @@ def compare(
             codes = (pick_new(new.codes), was)
         pairs.append((new, old, codes))
     known = {side.case_id for side in baseline.cases}
+    grid = Grid([codes for _, _, codes in pairs], criteria=len(criteria))
+    shared = _shared_slices(candidate, baseline, pairs)
     return Comparison(
         candidate=candidate.run,
         baseline=baseline.run,
@@ -93,11 +68,11 @@ def compare(
         accepted=tuple(waved),
         uncompared=_uncompared(candidate, baseline),
         membership=membership,
-        criteria=_criteria(criteria, pairs),
+        criteria=_criteria(criteria, grid, [old.case_id for _, old, _ in pairs]),
         quantiles=_quantiles(candidate, baseline, pairs),
-        slices=_slices(candidate, baseline, pairs, len(criteria), membership),
+        slices=_slices(shared, grid, membership),
         trials=candidate.trials,
-        migrations=_migrations(candidate, baseline, pairs, len(criteria)),
+        migrations=_migrations(shared, pairs, len(criteria)),
     )
 
 
@@ -119,37 +94,16 @@ def _both_missing(one: str, other: str) -> str:
     return "".join(["x" if pair == ("x", "x") else "m" for pair in zip(one, other, strict=True)])
 
 
-@lru_cache(maxsize=1 << 16)  # few combinations of letters occur, again and again
-def _cells(codes: Codes) -> tuple[int, ...]:
-    """Which count each criterion's table gets."""
-    return tuple([_CELLS.get(now + was, _BOTH_MISSING) for now, was in zip(*codes, strict=True)])
-
-
-def _tables(codes: Mapping[Codes, int], criteria: int) -> tuple[PairTable, ...]:
-    """The pair table of each criterion, from how often each combination of letters occurred."""
-    counts = [[0] * len(_FIELDS) for _ in range(criteria)]
-    for letters, count in codes.items():
-        for table, cell in zip(counts, _cells(letters), strict=True):
-            table[cell] += count
-    return tuple([PairTable(*table) for table in counts])
-
-
-def _criteria(names: Sequence[str], pairs: Pairs) -> tuple[CriterionPairs, ...]:
-    tables = _tables(Counter([codes for _, _, codes in pairs]), len(names))
-    ids: list[dict[int, list[str]]] = [{cell: [] for cell in _TOLD} for _ in names]
-    for _, old, codes in pairs:
-        for told, cell in zip(ids, _cells(codes), strict=True):
-            if cell in told:
-                told[cell].append(old.case_id)
+def _criteria(names: Sequence[str], grid: Grid, ids: Sequence[str]) -> tuple[CriterionPairs, ...]:
     return tuple(
         CriterionPairs(
             name,
             table,
-            fixed_cases=tuple(told[_FIXED]),
-            broken_cases=tuple(told[_BROKEN]),
-            lost_cases=(*told[_WAS_PASS], *told[_WAS_FAIL]),
+            fixed_cases=grid.chosen(ids, at, "fixed"),
+            broken_cases=grid.chosen(ids, at, "broken"),
+            lost_cases=(*grid.chosen(ids, at, "was_pass"), *grid.chosen(ids, at, "was_fail")),
         )
-        for name, table, told in zip(names, tables, ids, strict=True)
+        for at, (name, table) in enumerate(zip(names, grid.tables(), strict=True))
     )
 
 
@@ -169,54 +123,63 @@ def _uncompared(candidate: Sides, baseline: Sides) -> tuple[str, ...]:
 # --- slices -----------------------------------------------------------------------------------------------------------
 
 
-def _shared_slices(candidate: Sides, baseline: Sides) -> list[tuple[str, int, int]]:
+class _Slice(NamedTuple):
+    """A slice that both runs have, and the value of each pair in either, the candidate's None where it lacks the
+    case."""
+
+    name: str
+    now: Sequence[str | None]
+    was: Sequence[str]
+
+
+def _shared_slices(candidate: Sides, baseline: Sides, pairs: Pairs) -> list[_Slice]:
+    lacking = (None,) * len(candidate.slices)
+    now = list(zip(*[lacking if new is None else new.places for new, _, _ in pairs], strict=True))
+    was = list(zip(*[old.places for _, old, _ in pairs], strict=True))
     return [
-        (name, index, baseline.slices.index(name))
-        for index, name in enumerate(candidate.slices)
+        _Slice(name, now[at], was[baseline.slices.index(name)])
+        for at, name in enumerate(candidate.slices if pairs else ())
         if name in baseline.slices
     ]
 
 
-def _slices(
-    candidate: Sides, baseline: Sides, pairs: Pairs, criteria: int, membership: Membership
-) -> tuple[SlicePairs, ...]:
+def _slices(shared: Sequence[_Slice], grid: Grid, membership: Membership) -> tuple[SlicePairs, ...]:
     """The pairs of each slice value. A pair that no value places, because the sides differ or one is not there, is in
     the ``(unplaced)`` group."""
     groups: list[SlicePairs] = []
-    letters = [codes for _, _, codes in pairs]
-    for name, at_new, at_old in _shared_slices(candidate, baseline):
-        placed = Counter(zip(_places(pairs, at_new, at_old, membership), letters, strict=True))
-        values: defaultdict[str, dict[Codes, int]] = defaultdict(dict)
-        for (place, codes), count in placed.items():
-            values[place][codes] = count
-        support = {value: sum(found.values()) for value, found in values.items()}
-        ranked = sorted(values, key=lambda value: (value == UNPLACED, -support[value], value))
-        groups += [SlicePairs(name, value, support[value], _tables(values[value], criteria)) for value in ranked]
+    for each in shared:
+        found = sorted(grid.grouped(_places(each, membership)), key=_rank)
+        groups += [SlicePairs(each.name, *group) for group in found]
     return tuple(groups)
 
 
-def _places(pairs: Pairs, at_new: int, at_old: int, membership: Membership) -> list[str]:
+def _rank(group: Group) -> tuple[bool, int, str]:
+    return (group.value == UNPLACED, -group.support, group.value)
+
+
+def _places(each: _Slice, membership: Membership) -> Sequence[str]:
     """Each pair's value of one slice."""
     match membership:
         case "candidate":
-            return [UNPLACED if new is None else new.places[at_new] for new, _, _ in pairs]
+            return [UNPLACED if now is None else now for now in each.now]
         case "baseline":
-            return [old.places[at_old] for _, old, _ in pairs]
+            return each.was
         case "both":
-            sides = [(None if new is None else new.places[at_new], old.places[at_old]) for new, old, _ in pairs]
-            return [old if new == old else UNPLACED for new, old in sides]
+            return [was if now == was else UNPLACED for now, was in zip(each.now, each.was, strict=True)]
         case _:
             assert_never(membership)
 
 
-def _migrations(candidate: Sides, baseline: Sides, pairs: Pairs, criteria: int) -> tuple[Migration, ...]:
+def _migrations(shared: Sequence[_Slice], pairs: Pairs, criteria: int) -> tuple[Migration, ...]:
     """Where the cases went whose slice value is another one now, the largest moves of each slice first."""
     found: list[Migration] = []
-    for name, at_new, at_old in _shared_slices(candidate, baseline):
+    for name, now, was in shared:
+        if now == was:  # most slices are of the dataset
+            continue
         moves: defaultdict[tuple[str, str], Counter[Codes]] = defaultdict(Counter)
-        for new, old, codes in pairs:
-            if new is not None and new.places[at_new] != old.places[at_old]:
-                moves[old.places[at_old], new.places[at_new]][codes] += 1
+        for target, origin, (_, _, codes) in zip(now, was, pairs, strict=True):
+            if target is not None and target != origin:
+                moves[origin, target][codes] += 1
         ranked = sorted(moves, key=lambda move: (-moves[move].total(), move))
         found += [_migration(name, move, moves[move], criteria) for move in ranked]
     return tuple(found)

@@ -14,7 +14,7 @@ up to 40 pairs), so they enclose those of every way to fill in what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -137,12 +137,23 @@ def margin(x: Real, *, fixed: Real, broken: Real, n: Real, half_width: float) ->
 
     For numbers and for numpy arrays; it decides a rule on the bound without computing the bound. ``half_width`` is z.
     """
-    slope = (2 * n - fixed + broken) * x - fixed - broken
-    # Neither root is of a negative number, except by rounding where it is 0.
-    root: Real = abs(slope * slope + 8 * n * broken * x * (1 - x)) ** 0.5
-    variance = (root - slope) / 2 + n * x * (1 - x)
-    deviation: Real = abs(variance) ** 0.5
-    return fixed - broken - n * x - half_width * deviation
+    return _margins(fixed, broken, n=n, half_width=half_width)(x)
+
+
+def _margins(fixed: Real, broken: Real, *, n: Real, half_width: float) -> Callable[[Real], Real]:
+    """:func:`margin` of one x after the other."""
+    least, rise, curve = fixed - broken, 2 * n - fixed + broken, 8 * n * broken
+
+    def at(x: Real) -> Real:
+        rest = 1 - x
+        slope = rise * x - fixed - broken
+        # Neither root is of a negative number, except by rounding where it is 0.
+        root: Real = abs(slope * slope + curve * x * rest) ** 0.5
+        variance = (root - slope) / 2 + n * x * rest
+        deviation: Real = abs(variance) ** 0.5
+        return least - n * x - half_width * deviation
+
+    return at
 
 
 def mcnemar(pairs: Pairs) -> McNemar:
@@ -154,11 +165,11 @@ def mcnemar(pairs: Pairs) -> McNemar:
     best = pairs.best()
     closest = _closest_to_even(pairs)
     fewer, discordant = min(closest), sum(closest)
-    below, at = _even_tail(fewer, discordant), _even_mass(fewer, discordant)
+    below, at = _even(fewer, discordant)
     return McNemar(
         exact=min(1.0, 2 * below),
         mid_p=min(1.0, 2 * below - at),
-        worse_exact=_even_tail(best.fixed, best.fixed + best.broken),
+        worse_exact=_even(best.fixed, best.fixed + best.broken)[0],
         worse_mid_p=worse_mid_p(pairs),
     )
 
@@ -166,8 +177,8 @@ def mcnemar(pairs: Pairs) -> McNemar:
 def worse_mid_p(pairs: Pairs) -> float:
     """The one-sided mid-p of :func:`mcnemar` against "the candidate is worse", by itself."""
     best = pairs.best()
-    discordant = best.fixed + best.broken
-    return _even_tail(best.fixed, discordant) - _even_mass(best.fixed, discordant) / 2
+    below, at = _even(best.fixed, best.fixed + best.broken)
+    return below - at / 2
 
 
 def smallest_worse_mid_p(discordant: int) -> float:
@@ -204,12 +215,12 @@ def quantile_difference(candidate: Sample, baseline: Sample, *, q: Fraction, lev
 
 def _lower(fixed: Real, broken: Real, *, n: Real, half_width: float) -> Real:
     """The largest x in [−1, 1] below which the pairs contradict every difference, by halving; −1 where n is 0."""
+    margin_at = _margins(fixed, broken, n=n, half_width=half_width)
     step = 2.0
     bound = 0 * n - 1.0
     for _ in range(_HALVINGS):
         step /= 2
-        higher = bound + step
-        bound = bound + step * (margin(higher, fixed=fixed, broken=broken, n=n, half_width=half_width) > 0)
+        bound = bound + step * (margin_at(bound + step) > 0)
     return bound
 
 
@@ -224,23 +235,25 @@ def _closest_to_even(pairs: Pairs) -> tuple[int, int]:
     return even, even
 
 
-def _even_tail(k: int, n: int) -> float:
-    """P(X ≤ k) for X ~ Binomial(n, ½), in whole numbers, from the largest term down to where the rest is lost in it.
+def _even(k: int, n: int) -> tuple[float, float]:
+    """P(X ≤ k) and P(X = k) for X ~ Binomial(n, ½) and 0 ≤ k ≤ n, in whole numbers until the end.
 
-    Half of the outcomes are mirror images of the others, so the longer tail is what the shorter one leaves.
+    The tail is summed from the largest term down to where the rest is lost in it. Half of the outcomes are mirror
+    images of the others, so the longer tail is what the shorter one leaves.
     """
-    if 2 * k >= n:
-        return 1.0 - _even_tail(n - k - 1, n) if k < n else 1.0
-    term = total = comb(n, k) if k >= 0 else 0
+    at = comb(n, k)
+    if 2 * k < n:
+        return _summed(at, k, n), at / (1 << n)
+    return 1.0 - _summed(at * (n - k) // (k + 1), n - k - 1, n), at / (1 << n)
+
+
+def _summed(term: int, k: int, n: int) -> float:
+    """The outcomes of up to k, of which ``term`` are k exactly, as a share of all 2^n."""
+    total = term
     while term << 64 > total:
         term, k = term * k // (n - k + 1), k - 1
         total += term
     return total / (1 << n)
-
-
-def _even_mass(k: int, n: int) -> float:
-    """P(X = k) for X ~ Binomial(n, ½), in whole numbers until the end."""
-    return comb(n, k) / (1 << n)
 
 
 def _minus(one: float | None, other: float | None) -> float | None:

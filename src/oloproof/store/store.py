@@ -302,7 +302,7 @@ class Store:
         cases = [
             replace(
                 side,
-                places=tuple([same.setdefault(place, place) for place in side.places]),
+                places=tuple(map(same.setdefault, side.places, side.places)),
                 amounts=tuple([side.amounts[at] for at in picks]),
             )
             for side in (self._sides(row) if not header.reruns else (side for _, side in self.attempts(run_id)))
