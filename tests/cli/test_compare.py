@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fakes.projects import RIGHT, Row, answered, case, oloproof, project, write_lines
+from fakes.projects import RIGHT, Row, answered, case, oloproof, project, spawned, write_lines
 
 NO_NEW = {"id": "no-new", "metric": "right", "kind": "max_new_failures", "max_new_failures": 0}
 NO_WORSE = {"id": "no-worse", "metric": "right", "kind": "non_inferiority", "margin": 0.3}
@@ -241,6 +241,34 @@ def test_the_same_run_twice_and_unfinished_runs_are_refused(tmp_path: Path) -> N
     oloproof(directory, "run", "--limit", "1")
     assert oloproof(directory, "compare", "latest", "latest~1").code == 5
     assert oloproof(directory, "baseline", "save").code == 5
+
+
+def test_a_run_for_a_debugger_is_no_side_of_a_comparison(tmp_path: Path) -> None:
+    directory = project(tmp_path, rules=[NO_NEW])
+    oloproof(directory, "run")
+    assert spawned(directory, "run", "--in-process").code == 3
+    for command in (
+        ["compare", "latest", "latest~1"],
+        ["compare", "latest~1", "latest"],
+        ["baseline", "save", "-o", "base.json"],
+        ["run", "--baseline", "latest"],
+    ):
+        done = oloproof(directory, *command)
+        assert done.code == 5
+        assert "is one for a debugger (--in-process)" in done.err
+    assert not (directory / "base.json").exists()
+
+
+def test_an_approval_holds_for_the_baseline_that_was_looked_at(tmp_path: Path) -> None:
+    directory = project(tmp_path, cases=REFERENCE, rules=[NO_NEW | {"requires_manual_review": True}])
+    for name in ("one.json", "two.json"):  # two runs that came out alike
+        oloproof(directory, "run", "--no-gate")
+        oloproof(directory, "baseline", "save", "-o", name)
+    assert oloproof(directory, "run", "--baseline", "one.json").code == 4
+    assert oloproof(directory, "gate", "--approve", "no-new", "--by", "Ada").code == 0
+    assert oloproof(directory, "compare", "latest", "one.json").code == 0
+    done = oloproof(directory, "compare", "latest", "two.json", "--json")
+    assert (done.code, done.json["decisions"][0]["state"]) == (4, "MANUAL_REVIEW")
 
 
 def test_the_regression_example_shows_where_the_change_breaks(tmp_path: Path) -> None:

@@ -158,3 +158,21 @@ def test_latest_is_of_the_configurations_project(tmp_path: Path) -> None:
         assert oloproof(directory, *command, "--json").json["run"]["project"] == "one"
         other = oloproof(directory, *command, "--json", "--config", "other.yaml")
         assert other.json["run"]["project"] == "small"
+
+
+def test_latest_is_of_no_other_project_where_the_configuration_cannot_be_read(tmp_path: Path) -> None:
+    directory = project(tmp_path)
+    assert oloproof(directory, "run").code == 0
+    sound = (directory / "oloproof.yaml").read_text()
+    (directory / "oloproof.yaml").write_text("version: [")
+    assert oloproof(directory, "inspect").code == 0  # there is no other that could be meant
+    (directory / "oloproof.yaml").write_text(sound)
+    change(directory, project="other")
+    assert oloproof(directory, "run").code == 0
+    (directory / "oloproof.yaml").write_text("version: [")
+    for command in (["inspect"], ["gate", "--as-judged"], ["inspect", "latest~1"]):
+        done = oloproof(directory, *command)
+        assert done.code == 2
+        assert "oloproof.yaml" in done.err
+        assert "[OLO103]" in done.err
+        assert done.out == ""

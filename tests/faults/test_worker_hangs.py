@@ -160,6 +160,54 @@ def test_an_evaluator_that_never_ends_costs_its_verdict(tmp_path):
     assert judged[1]["slow"].detail == "no verdict within 0.3 s"
 
 
+def test_a_verdict_outlives_the_worker_that_an_evaluator_freezes(tmp_path, monkeypatch):
+    monkeypatch.setattr(supervisor, "GRACE_S", 0.5)
+    source = """
+    import re
+    def wrong(output):
+        return Verdict(False, reason="it is wrong")
+    def frozen(output):
+        if output == 1:
+            re.match("(a|a)*b", "a" * 60)  # holds the interpreter
+        return True
+    def unasked(output):
+        return True
+    """
+    functions = {name: f"app:{name}" for name in ("wrong", "frozen", "unasked")}
+    with judge(project(tmp_path, source, evaluators=functions, timeout_s=0.5)) as user_judge:
+        judged = list(user_judge.judge((Case(id="c"), Attempt(case_id="c", output=i)) for i in range(3)))
+    assert [(j["wrong"].verdict, j["wrong"].reason) for j in judged] == [("fail", "it is wrong")] * 3
+    for criterion in ("frozen", "unasked"):
+        assert [j[criterion].verdict for j in judged] == ["pass", "missing", "pass"]
+    assert judged[1]["frozen"].detail == "the worker process was stuck and had to be killed while this case ran"
+
+
+def test_an_evaluator_given_up_notes_nothing_of_the_next_attempt(tmp_path, monkeypatch):
+    monkeypatch.setattr(supervisor, "GRACE_S", 0.5)
+    source = """
+    import re
+    again = threading.Event()
+    def slow(output):
+        if output == 0:
+            try:
+                again.wait()
+            except BaseException:
+                again.wait()
+        return True
+    def freezes(output):
+        if output == 1:
+            again.set()
+            time.sleep(0.1)
+            re.match("(a|a)*b", "a" * 60)
+        return False
+    """
+    functions = {"freezes": "app:freezes", "slow": "app:slow"}
+    with judge(project(tmp_path, source, evaluators=functions, timeout_s=0.5)) as user_judge:
+        judged = list(user_judge.judge((Case(id="c"), Attempt(case_id="c", output=i)) for i in range(3)))
+    assert [j["freezes"].verdict for j in judged] == ["fail", "missing", "fail"]
+    assert [j["slow"].verdict for j in judged] == ["missing", "missing", "pass"]
+
+
 def test_prints_past_python_never_hold_the_worker_up(tmp_path):
     source = """
     def run(case):

@@ -78,7 +78,8 @@ class _Verdicts:
         return self._all("the worker gave no verdict") | word.judgments
 
     def lost(self, job: Pair, loss: Loss) -> Judgments:
-        return self._all(loss.message)
+        reached = {name: judgment for name, judgment in loss.judgments.items() if name in self._criteria}
+        return self._all(loss.message) | reached
 
     def not_run(self, job: Pair) -> Judgments:
         return self._all("the run was stopped")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 from msgspec import UNSET
@@ -16,7 +18,7 @@ from oloproof.record.context import Context, unsettled_by
 from oloproof.record.marks import Verdict, evaluator_mark
 from oloproof.record.steps import printable
 from oloproof.runner.loading import Loaded, LoadError, load_function, parameters_of
-from oloproof.runner.protocol import JudgeCase, Judged, encode, encoded
+from oloproof.runner.protocol import JudgeCase, Judged, Reached, encode, encoded
 from oloproof.runner.tracebacks import excerpt, message_of, users_traceback
 
 _GIVEN = ("context", "case", "output", "trajectory", "state", "expected")
@@ -75,22 +77,40 @@ class UserFunction:
 
 
 class JudgingJob:
-    """One attempt before all the user's evaluators."""
+    """One attempt before all the user's evaluators. ``sink`` keeps each verdict, should the worker not live to send
+    them."""
 
-    def __init__(self, order: JudgeCase, functions: tuple[UserFunction, ...], *, timeout_s: float) -> None:
+    def __init__(
+        self,
+        order: JudgeCase,
+        functions: tuple[UserFunction, ...],
+        *,
+        timeout_s: float,
+        sink: Callable[[Reached], None],
+    ) -> None:
         self.n = order.n
         self._order = order
         self._functions = functions
         self._timeout_s = timeout_s
+        self._sink = sink
+        self._lock = Lock()
+        self._given_up = False
         self._judgments: dict[str, Judgment] = {}
 
     def run(self) -> Judged:
         for function in self._functions:
-            self._judgments[function.criterion] = function.judge(self._order.case, self._order.attempt)
+            judgment = function.judge(self._order.case, self._order.attempt)
+            with self._lock:  # who was given up has no slot any more: it is another attempt's
+                if self._given_up:
+                    break
+                self._judgments[function.criterion] = judgment
+                self._sink(Reached(function.criterion, self._as_sent(judgment)))
         return Judged(self.n, self._judgments)
 
     def give_up(self) -> Judged:
         """What was judged in time; the others are missing."""
+        with self._lock:
+            self._given_up = True
         late = _broken(f"no verdict within {self._timeout_s:g} s")
         return Judged(self.n, {f.criterion: self._judgments.get(f.criterion, late) for f in self._functions})
 

@@ -13,10 +13,10 @@ from time import monotonic
 
 from msgspec import Struct
 
-from oloproof.record.journal import Event
 from oloproof.runner.output import LOG_BYTES, kept_text
 from oloproof.runner.protocol import (
     MAX_LINE_BYTES,
+    Entry,
     Garbled,
     Lines,
     Order,
@@ -57,11 +57,11 @@ class RunLog:
 
 
 class Remains(Struct, frozen=True):
-    """What a dead worker leaves: what it said last, what was recorded by the order's number, and what it had printed
-    since it last answered."""
+    """What a dead worker leaves: what it said last, what was recorded or judged by the order's number, and what it had
+    printed since it last answered."""
 
     words: list[Word | Garbled]
-    recorded: dict[int, list[Event]]
+    noted: dict[int, list[Entry]]
     printed: bytes
 
 
@@ -166,7 +166,7 @@ class WorkerProcess:
         """End the process for good, and say what it was doing."""
         self._end()
         found = [slot for fd in self._slots if (slot := read_slot(fd)) is not None]
-        remains = Remains(self._last_words(), {began.n: events for began, events in found}, self.printed())
+        remains = Remains(self._last_words(), {began.n: entries for began, entries in found}, self.printed())
         self._close()
         return remains
 

@@ -2,7 +2,7 @@
 
 The parent sends orders, the worker answers with words. A line never holds a raw line feed, since JSON escapes it. A
 worker also keeps a *slot* for each attempt that it runs: a file of lines that outlives it, with the attempt's number
-and everything that was recorded so far.
+and everything that was recorded, or judged, so far.
 
 User code shares the worker's process, and may write whatever it likes to either. What has arrived over the socket
 cannot be taken back; so it is there that a worker says what it begins, before user code hears of it.
@@ -140,6 +140,13 @@ class Judged(Struct, frozen=True, tag="judged"):
     judgments: dict[str, Judgment]
 
 
+class Reached(Struct, frozen=True, tag="reached"):
+    """One verdict on the attempt that is being judged, noted in its slot."""
+
+    criterion: str
+    judgment: Judgment
+
+
 class Dropped(Struct, frozen=True, tag="dropped"):
     """The orders that a halt kept from being launched."""
 
@@ -222,6 +229,10 @@ class Lines:
 # --- slots ---------------------------------------------------------------------------------------------------------
 
 
+Entry = Event | Reached
+"""What is noted of an attempt after it began."""
+
+
 class Slot:
     """The worker's end of a slot: a best effort. Where it cannot be written, only a killed process loses by it."""
 
@@ -238,7 +249,7 @@ class Slot:
         self._end = 0
         self.write(began)
 
-    def write(self, entry: Began | Event) -> None:
+    def write(self, entry: Began | Entry) -> None:
         """Hand the entry to the kernel, which keeps it whatever becomes of this process."""
         try:
             self._end += os.pwrite(self._fd, encode(entry) + b"\n", self._end)
@@ -247,10 +258,10 @@ class Slot:
 
 
 _READ_BYTES = 1024 * 1024
-_decode_entry = msgspec.json.Decoder(Began | Event).decode
+_decode_entry = msgspec.json.Decoder(Began | Entry).decode
 
 
-def read_slot(fd: int) -> tuple[Began, list[Event]] | None:
+def read_slot(fd: int) -> tuple[Began, list[Entry]] | None:
     """What the slot of a dead worker holds, up to the first entry that is none; None when nothing had begun.
 
     User code may have made the file as long as it liked: what is past :data:`MAX_LINE_BYTES` is not read.
@@ -268,7 +279,7 @@ def _lines_of(fd: int) -> Iterator[bytes]:
         yield from lines.feed(os.pread(fd, min(_READ_BYTES, MAX_LINE_BYTES - start), start))
 
 
-def _entries(lines: Iterable[bytes]) -> Iterator[Began | Event]:
+def _entries(lines: Iterable[bytes]) -> Iterator[Began | Entry]:
     for line in lines:
         try:
             refuse_deep(line)

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from oloproof.errors import BrokenError, OloproofError
 from oloproof.model.case import State
+from oloproof.model.judgment import Judgment
 from oloproof.model.trajectory import Trajectory
 from oloproof.record.journal import recorded, recorded_state
 from oloproof.runner.output import kept_text, to_bytes
@@ -33,6 +34,7 @@ from oloproof.runner.protocol import (
     LoadEvaluators,
     LoadSystem,
     Ran,
+    Reached,
     Ready,
     RunCase,
     Word,
@@ -60,13 +62,14 @@ Result = TypeVar("Result")
 
 
 class Loss(Struct, frozen=True):
-    """Why a job was never answered, and what it had recorded and printed by then."""
+    """Why a job was never answered, and what it had recorded, printed and judged (by criterion) by then."""
 
     kind: Literal["system_error", "timeout"]
     message: str
     trajectory: Trajectory | None = None
     state: State | None = None
     log: str = ""
+    judgments: dict[str, Judgment] = {}
 
 
 class Desk(Protocol[J, R]):
@@ -316,13 +319,15 @@ class Supervisor(Generic[Job, Result]):
             self._log.write(remains.printed)
         for n, began in self._begun.items():
             is_late = late and now - began.at >= self._load.timeout_s
-            events = remains.recorded.get(n, ())
+            noted = remains.noted.get(n, ())
+            events = [entry for entry in noted if not isinstance(entry, Reached)]
             loss = Loss(
                 "timeout" if is_late else "system_error",
                 f"{how} while this case ran{because}",
                 recorded(events),
                 recorded_state(events),
                 log,
+                {entry.criterion: entry.judgment for entry in noted if isinstance(entry, Reached)},
             )
             self._done[n] = self._desk.lost(self._held.pop(n), loss)
         self._again.extendleft(reversed(self._held.items()))

@@ -108,7 +108,7 @@ class Worker:
                 judges = tuple(ours.get(spec.criterion) or UserFunction(spec, directory) for spec in functions)
 
                 def begin(order: JudgeCase, slot: Slot) -> JudgingJob:
-                    return JudgingJob(order, judges, timeout_s=timeout_s)
+                    return JudgingJob(order, judges, timeout_s=timeout_s, sink=slot.write)
 
         timeout_s = order.timeout_s
         crew: Crew[Any] = Crew(begin, self._send, slots=self._slots, timeout_s=timeout_s)

@@ -16,7 +16,8 @@ from oloproof.model.decision import Approval, IntervalThreshold, ObservedCount, 
 from oloproof.model.judgment import PASS
 from oloproof.model.recording import Recording
 from oloproof.model.run import CaseRecord
-from oloproof.store import AttemptVerdicts, SourceRef, Store, file_digest, stored_case
+from oloproof.model.tally import Measured
+from oloproof.store import AttemptVerdicts, SourceRef, Store, codec, file_digest, stored_case
 
 RUN = stored.run()
 POLICY = Policy(
@@ -263,6 +264,18 @@ def test_verdicts_outlive_the_recorded_file(store: Store, tmp_path: Path) -> Non
     assert len(list(store.verdicts(RUN.id))) == 1
     with pytest.raises(BrokenError, match="is gone"):
         store.case(RUN.id, "case_00000")
+
+
+def test_the_sides_of_a_comparison_are_identified_without_the_recorded_file(store: Store, tmp_path: Path) -> None:
+    refs, _ = recorded(tmp_path, 2)
+    store.begin(RUN)
+    store.append(RUN.id, [stored.row(number, source=ref) for number, ref in enumerate(refs)])
+    store.finish(RUN, Measured(2, ()), None)
+    (tmp_path / "traces.jsonl").unlink()
+    sides = store.sides(RUN.id, identified=True)
+    assert [(side.question, side.reference) for side in sides.cases] == [
+        (codec.identity(case.input), codec.identity(case.expected)) for case in map(stored.case, range(2))
+    ]
 
 
 def test_appending_is_all_or_nothing(store: Store) -> None:
