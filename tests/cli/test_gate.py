@@ -40,6 +40,7 @@ def test_the_approver_is_named_in_every_report(tmp_path: Path, command: str) -> 
     oloproof(directory, "gate", "--approve", "none-wrong", "--by", "Ada Lovelace")
     done = oloproof(directory, command, "--markdown", "report.md", "--junit", "report.xml")
     assert any(line.startswith("none-wrong approved by Ada Lovelace at 20") for line in done.lines)
+    assert not any("not counted" in line for line in done.lines)
     assert "none-wrong approved by Ada Lovelace at 20" in (directory / "report.md").read_text()
     assert "approved by Ada Lovelace" in (directory / "report.xml").read_text()
     decision = oloproof(directory, command, "--json").json["decisions"][0]

@@ -208,3 +208,18 @@ def test_an_evaluator_that_does_not_exist_is_told_before_anything_runs(tmp_path:
     assert done.code == 2
     assert "oloproof.yaml: judges has no 'right' [OLO402]" in done.lines
     assert oloproof(directory, "runs", "--json").json["runs"] == []
+
+
+@pytest.mark.parametrize("given", [["--config", "my other.yaml"], ["--config=my other.yaml"]])
+def test_a_command_in_a_hint_repeats_the_configuration(tmp_path: Path, given: list[str]) -> None:
+    directory = project(tmp_path)
+    (directory / "oloproof.yaml").rename(directory / "my other.yaml")
+    assert "`oloproof run --config 'my other.yaml'` makes one" in oloproof(directory, "inspect", *given).err
+    assert oloproof(directory, "run", "--run-id-file", "id", *given).code == 0
+    run = (directory / "id").read_text().strip()
+    done = oloproof(directory, "inspect", run, "--case", "zzz", *given)
+    assert f"`oloproof inspect {run} --verdicts --config 'my other.yaml'` lists them" in done.err
+
+
+def test_without_one_it_names_none(tmp_path: Path) -> None:
+    assert "`oloproof run` makes one" in oloproof(project(tmp_path), "inspect").err

@@ -298,6 +298,7 @@ def odd() -> Report:
                 blocking=False,
                 finding=RateFinding(tally=Tally(9999, 1), minimum=0.9, lower=0.9994, upper=0.99999),
                 approved_by="@ann <script>",
+                approval="d2",
             ),
         ),
         gate=Gate(outcome="NOT_GATED", exit_code=3, why="a partial run (--limit 3)"),

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
+import shlex
 import sys
 import traceback
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NoReturn, TextIO
 
 import click
@@ -29,6 +33,10 @@ COMMANDS = {
     "evaluators": "List the evaluators, their keys and an example of each.",
     "schema": "Print the JSON Schema of oloproof.yaml, release.yaml or a dataset's rows.",
 }
+
+
+_COMMAND = re.compile(r"`(oloproof (?:run|judge|gate|compare|baseline save|inspect|runs|plan|check)\b[^`]*)`")
+"""A command in a hint, of those that take ``--config``."""
 
 
 class LazyGroup(click.Group):
@@ -96,7 +104,7 @@ def _ended(arguments: list[str]) -> int:
         code = ExitCode.INTERRUPTED
     except OloproofError as error:
         code = error.exit_code
-        _report_problems(error.problems, as_json=as_json)
+        _report_problems([_naming_config(problem, arguments) for problem in error.problems], as_json=as_json)
     except OSError as error:
         _drop(sys.stdout)
         code = ExitCode.BROKEN
@@ -155,7 +163,18 @@ def _usage(error: click.ClickException, *, as_json: bool) -> ExitCode:
     return ExitCode.USAGE
 
 
-def _report_problems(problems: tuple[Problem, ...], *, as_json: bool) -> None:
+def _naming_config(problem: Problem, arguments: list[str]) -> Problem:
+    """The problem with the ``--config`` that was given repeated in the commands of its hint, so that they can be
+    pasted."""
+    given = [value for option, value in pairwise(arguments) if option == "--config"]
+    given += [each.removeprefix("--config=") for each in arguments if each.startswith("--config=")]
+    if not given:
+        return problem
+    named = f"--config {shlex.quote(given[-1])}"
+    return replace(problem, hint=_COMMAND.sub(lambda found: f"`{found[1]} {named}`", problem.hint))
+
+
+def _report_problems(problems: Sequence[Problem], *, as_json: bool) -> None:
     """Print problems: as a document on stdout under --json, otherwise as lines on stderr."""
     if as_json:
         from oloproof.reports.document import encode, problems_document

@@ -1,7 +1,11 @@
-"""What went wrong beside the answers: crashes, time-outs and evaluators that raised, counted by what they said."""
+"""What went wrong beside the answers: crashes, time-outs and evaluators that raised, counted by what they said.
+
+Messages that name the case differ in ids alone, and have one cause; they are one group.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -11,15 +15,20 @@ from oloproof.model.judgment import Judgment
 from oloproof.model.tally import ErrorGroup
 
 MOST_GROUPS = 20
-"""Messages that are told apart; who has more of them has one cause, and messages that name the case."""
+"""Messages that are told apart; who has more of them hardly has as many causes."""
 
 _MOST_CHARACTERS = 500
 
+_ID = re.compile(r"(?=[\w-]{5})[\w-]*\d[\w-]*")
+"""A word of some length that holds a digit: ``case_001``, an address. Short numbers tell causes apart (404)."""
+
 
 class _Group(Struct):
+    message: str | None
     first: str
     trial: int
     cases: int = 0
+    varied: bool = False
 
 
 class Errors:
@@ -44,17 +53,26 @@ class Errors:
         """In the order in which they first occurred; the uncounted messages of a kind last."""
         ordered = sorted(self._groups.items(), key=lambda item: item[0][1] is None)
         return tuple(
-            ErrorGroup(kind=kind, message=message, cases=group.cases, first=group.first, trial=group.trial)
-            for (kind, message), group in ordered
+            ErrorGroup(
+                kind=kind,
+                message=group.message,
+                cases=group.cases,
+                first=group.first,
+                trial=group.trial,
+                varied=group.varied,
+            )
+            for (kind, _), group in ordered
         )
 
     def _count(self, kind: str, text: str, evidence: Evidence) -> None:
         message = text.split("\n", 1)[0][:_MOST_CHARACTERS]
-        key: tuple[str, str | None] = (kind, message)
+        key: tuple[str, str | None] = (kind, _ID.sub("#", message))
         if key not in self._groups:
             if self._messages < MOST_GROUPS:
                 self._messages += 1
             else:
                 key = (kind, None)
-        group = self._groups.setdefault(key, _Group(evidence.case.id, evidence.attempt.trial))
+        told = None if key[1] is None else message
+        group = self._groups.setdefault(key, _Group(told, evidence.case.id, evidence.attempt.trial))
         group.cases += 1
+        group.varied = group.varied or group.message != told

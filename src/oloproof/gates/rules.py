@@ -77,10 +77,10 @@ def decide(
     problems = [problem for rule in policy.rules for problem in _problems(rule, metrics)]
     if problems:
         raise UsageError(problems)
-    given = {approval.run_digest: approval.by for approval in approvals if run_digest}
+    given = {approval.run_digest: approval for approval in approvals if run_digest}
 
-    def approver(rule: Rule, finding: Finding) -> str | None:
-        """Who looked at just this, None where nobody did."""
+    def approver(rule: Rule, finding: Finding) -> Approval | None:
+        """The word of who looked at just this, None where nobody did."""
         if not given:
             return None
         return given.get(approval_digest(run_digest, rule, finding, policy=policy, comparison=comparison))
@@ -104,17 +104,17 @@ def approval_digest(
 
 
 def _decision(
-    rule: Rule, found: tuple[Finding, Answer], policy: Policy, approver: Callable[[Rule, Finding], str | None]
+    rule: Rule, found: tuple[Finding, Answer], policy: Policy, approver: Callable[[Rule, Finding], Approval | None]
 ) -> Decision:
     """The decision after a person's word, and whether it blocks."""
     finding, (state, reason) = found
     if state != "FAIL" and reason != "no_baseline" and not finding.observed:
         # Unanimity over nothing is no evidence: `max_failures: 3` must not pass three cases that all crashed.
         state, reason = "INSUFFICIENT_EVIDENCE", "no_observation"
-    approved_by = None
+    approval = None
     if rule.requires_manual_review and state == "PASS":
-        approved_by = approver(rule, finding)
-        if approved_by is None:
+        approval = approver(rule, finding)
+        if approval is None:
             state, reason = "MANUAL_REVIEW", "review_required"
     return Decision(
         rule=rule.id,
@@ -123,7 +123,8 @@ def _decision(
         reason=reason,
         blocking=blocks(state, policy),
         finding=finding,
-        approved_by=approved_by,
+        approved_by=None if approval is None else approval.by,
+        approval="" if approval is None else approval.run_digest,
     )
 
 

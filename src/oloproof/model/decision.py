@@ -287,8 +287,9 @@ Finding = CountFinding | RateFinding | QuantileFinding | PassKFinding | PairFind
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """What the evidence (``finding``) says of one rule. ``approved_by`` is who cleared a review, None where nobody.
-    ``settled`` says when, in a run that stopped early or on evidence; None elsewhere."""
+    """What the evidence (``finding``) says of one rule. ``approved_by`` is who cleared a review, None where nobody, and
+    ``approval`` the digest to which their word is bound. ``settled`` says when, in a run that stopped early or on
+    evidence; None elsewhere."""
 
     rule: str
     metric: str
@@ -297,6 +298,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     blocking: bool
     finding: Finding
     approved_by: str | None = None
+    approval: str = ""
     settled: Settled | None = None
 
 

@@ -328,9 +328,9 @@ class SliceGroup(Struct, frozen=True):
 class ErrorGroup(Struct, frozen=True, kw_only=True):
     """Attempts that went wrong alike.
 
-    ``kind`` is ``system_error``, ``timeout`` or ``evaluator_error``; ``message`` is the first line of what was said,
-    None for all further messages of the kind, of which only the attempts are counted. ``first`` names the first case,
-    ``trial`` its attempt.
+    ``kind`` is ``system_error``, ``timeout`` or ``evaluator_error``; ``message`` is the first line of what was said
+    first, None for all further messages of the kind, of which only the attempts are counted. ``varied``: the others
+    said the same of other ids. ``first`` names the first case, ``trial`` its attempt.
     """
 
     kind: str
@@ -338,6 +338,7 @@ class ErrorGroup(Struct, frozen=True, kw_only=True):
     cases: int
     first: str
     trial: int = 1
+    varied: bool = False
 
 
 class Move(Struct, frozen=True):

@@ -270,6 +270,8 @@ def _error_group(group: ErrorGroup) -> Document:
     }
     if group.trial != 1:
         document["trial"] = group.trial
+    if group.varied:
+        document["varied"] = True
     return document
 
 

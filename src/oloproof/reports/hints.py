@@ -75,7 +75,8 @@ def _see_what_failed(typed: Typed) -> Fact:
 def _error_in_words(group: ErrorGroup) -> str:
     if group.message is None:
         return f"{group.kind} in {cases_text(group.cases)} more, with other messages"
-    return f"{group.kind} in {cases_text(group.cases)}: {inert(group.message, _MESSAGE)}"
+    alike = ", alike but for ids" if group.varied else ""
+    return f"{group.kind} in {cases_text(group.cases)}{alike}: {inert(group.message, _MESSAGE)}"
 
 
 def _how_to_gate(report: Report, typed: Typed) -> tuple[Fact, ...]:

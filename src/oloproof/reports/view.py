@@ -301,6 +301,7 @@ def _warnings(report: Report) -> Iterator[str]:
 
 
 def _approvals(report: Report) -> Iterator[str]:
+    counted = {decision.approval for decision in report.decisions if decision.approval}
     for approval in report.approvals:
         text = f"{inert(approval.rule)} approved by {inert(approval.by)} at {inert(approval.at)}"
-        yield text if approval.run_digest == report.run.digest else f"{text}, for other content: not counted"
+        yield text if approval.run_digest in counted else f"{text}, for other content: not counted"

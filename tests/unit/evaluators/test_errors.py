@@ -32,6 +32,15 @@ def test_errors_are_grouped_by_kind_and_message() -> None:
     )
 
 
+def test_messages_that_differ_in_ids_are_one_group() -> None:
+    messages = ("no order ord-1001", "no order ord-22", "no order 404", "no order 500")
+    assert seen(*map(crash, messages), crash(messages[0])) == (
+        ErrorGroup(kind="system_error", message=messages[0], cases=3, first="c1", varied=True),
+        ErrorGroup(kind="system_error", message="no order 404", cases=1, first="c3"),
+        ErrorGroup(kind="system_error", message="no order 500", cases=1, first="c4"),
+    )
+
+
 def test_an_evaluator_that_raised_is_named_and_told_by_its_first_line() -> None:
     broken = missing("evaluator_error", detail="KeyError: 1\nTraceback")
     assert seen((None, broken)) == (

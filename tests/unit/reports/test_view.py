@@ -152,7 +152,8 @@ def test_a_system_may_be_known_by_its_name_alone() -> None:
 
 def test_an_approval_of_other_content_does_not_count() -> None:
     mine = Approval(rule="r", by="ann", at="2026-11-30", run_digest="d1")
-    report = replace(support(), approvals=(mine, replace(mine, run_digest="d0")))
+    decided = replace(support().decisions[0], approved_by="ann", approval="d1")
+    report = replace(support(), decisions=(decided,), approvals=(mine, replace(mine, run_digest="d0")))
     assert view(report).approvals == (
         "r approved by ann at 2026-11-30",
         "r approved by ann at 2026-11-30, for other content: not counted",
