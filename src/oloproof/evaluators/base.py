@@ -162,14 +162,6 @@ class TrajectoryEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
     def reads(self) -> Reads:
         return "trajectory"
 
-    def judge(self, evidence: Evidence) -> Judgment:
-        if self.only is None and evidence.error is None and evidence.reading is not None:  # most attempts by far
-            try:
-                return self.exclusion(evidence.case) or self.judge_reading(evidence.reading, evidence)
-            except Exception:  # the long way says what it was
-                pass
-        return EvaluatorBase.judge(self, evidence)
-
     def judge_attempt(self, evidence: Evidence) -> Judgment:
         reading = evidence.reading
         error = evidence.error

@@ -288,7 +288,6 @@ def test_every_evidence_has_a_judgment_that_json_can_carry(name: str, attempt: A
 
     judgment = evaluator.judge(evidence)
 
-    assert judgment == EvaluatorBase.judge(evaluator, evidence)
     if judgment.verdict == "missing":
         assert judgment.reason in MISSING_REASONS
     if judgment.verdict == "excluded":
