@@ -140,6 +140,7 @@ PLACE = re.compile(r"^\$ .* && cd \S+$", re.M)
         "howto/github-actions",
         "howto/judge-recorded-traces",
         "howto/judge-any-language",
+        "howto/write-a-rule",
         "howto/write-an-evaluator",
         "agents",
     ],

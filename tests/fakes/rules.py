@@ -15,8 +15,9 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from oloproof.evaluators.temporal import syntax
-from oloproof.evaluators.temporal.syntax import Condition, Event, Statement
+from oloproof.evaluators.temporal import events, syntax
+from oloproof.evaluators.temporal.events import Condition, Event
+from oloproof.evaluators.temporal.syntax import Statement
 from oloproof.model.reading import Reading
 from oloproof.model.trajectory import Step, Trajectory
 
@@ -63,75 +64,95 @@ def made_in(run: Trajectory) -> Run:
 # What a finished run satisfies
 
 
-def satisfied(statement: Statement, run: Run) -> bool:
+def satisfied(statement: Statement, run: Run, about: Made | None = None) -> bool:
+    """``about`` is the call that ``same`` refers to."""
     match statement:
+        case syntax.Times(event, _, most, per) if per is not None:
+            values = [
+                made.arguments[per[0]]
+                for made in run
+                if occurs(event, made, about) and per[0] in (made.arguments or {})
+            ]
+            return all(values.count(value) <= (most or 0) for value in values)
         case syntax.Times(event, least, most):
-            count = sum(occurs(event, made) for made in run)
+            count = sum(occurs(event, made, about) for made in run)
             return count >= least and (most is None or count <= most)
         case syntax.Within(event, calls):
-            return any(occurs(event, made) for made in run[:calls])
+            return any(occurs(event, made, about) for made in run[:calls])
         case syntax.Every(event):
-            return all(occurs(event, made) for made in run)
+            return all(occurs(event, made, about) for made in run)
         case syntax.Last(event):
-            return bool(run) and occurs(event, run[-1])
+            return bool(run) and occurs(event, run[-1], about)
         case syntax.Until(event, goal):
-            return any(
-                occurs(goal, made) and all(occurs(event, earlier) for earlier in run[:at])
-                for at, made in enumerate(run)
-            )
+            goals = [at for at, made in enumerate(run) if occurs(goal, made, about)]
+            return bool(goals) and all(occurs(event, made, about) for made in run[: goals[0]])
         case syntax.Precedes(first, then, immediately):
             return all(
-                any(occurs(first, earlier) for earlier in (run[:at][-1:] if immediately else run[:at]))
+                any(occurs(first, earlier, made) for earlier in (run[:at][-1:] if immediately else run[:at]))
                 for at, made in enumerate(run)
-                if occurs(then, made)
+                if occurs(then, made, about)
             )
         case syntax.After(event, body):
-            return all(satisfied(body, run[at + 1 :]) for at, made in enumerate(run) if occurs(event, made))
+            return all(
+                satisfied(body, run[at + 1 :], made) for at, made in enumerate(run) if occurs(event, made, about)
+            )
         case syntax.Before(event, body):
-            places = [at for at, made in enumerate(run) if occurs(event, made)]
-            return not places or satisfied(body, run[: places[0]])
+            places = [at for at, made in enumerate(run) if occurs(event, made, about)]
+            firsts = [
+                at for at in places if not any(_alike(run[at], run[other], body) for other in places if other < at)
+            ]
+            if about is not None:
+                firsts = firsts and [min(places)]
+            return all(satisfied(body, run[:at], about or run[at]) for at in firsts)
         case syntax.If(body, event):
-            return satisfied(body, run) or not any(occurs(event, made) for made in run)
+            return all(satisfied(body, run, about or made) for made in run if occurs(event, made, about))
         case syntax.Not(inner):
-            return not satisfied(inner, run)
+            return not satisfied(inner, run, about)
         case syntax.All(statements):
-            return all(satisfied(each, run) for each in statements)
+            return all(satisfied(each, run, about) for each in statements)
         case syntax.Some(statements):
-            return any(satisfied(each, run) for each in statements)
+            return any(satisfied(each, run, about) for each in statements)
     raise AssertionError(statement)
 
 
-def occurs(event: Event, made: Made) -> bool:
+def _alike(a: Made, b: Made, body: Statement) -> bool:
+    """The same, as far as the body asks (it asks for ``q``, if for anything)."""
+    return not any(syntax.sames_in(body)) or (a.arguments or {}).get("q") == (b.arguments or {}).get("q")
+
+
+def occurs(event: Event, made: Made, about: Made | None) -> bool:
     match event:
-        case syntax.Call(tool, conditions):
-            return tool in (None, made.tool) and all(met(each, made.arguments or {}) for each in conditions)
-        case syntax.Ended(inner, failed):
-            return occurs(inner, made) and made.failed is failed
-        case syntax.NoEvent(inner):
-            return not occurs(inner, made)
-        case syntax.AllOf(events):
-            return all(occurs(each, made) for each in events)
-        case syntax.AnyOf(events):
-            return any(occurs(each, made) for each in events)
+        case events.Call(tool, conditions):
+            return tool in (None, made.tool) and all(met(each, made.arguments or {}, about) for each in conditions)
+        case events.Ended(inner, failed):
+            return occurs(inner, made, about) and made.failed is failed
+        case events.NoEvent(inner):
+            return not occurs(inner, made, about)
+        case events.AllOf(parts):
+            return all(occurs(each, made, about) for each in parts)
+        case events.AnyOf(parts):
+            return any(occurs(each, made, about) for each in parts)
     raise AssertionError(event)
 
 
-def met(condition: Condition, arguments: dict[str, Any]) -> bool:
+def met(condition: Condition, arguments: dict[str, Any], about: Made | None) -> bool:
     """Of arguments that are plain numbers and texts under one key each."""
-    if isinstance(condition, syntax.Unlike):
-        return not met(condition.condition, arguments)
+    if isinstance(condition, events.Unlike):
+        return not met(condition.condition, arguments, about)
     (key,) = condition.path
     if key not in arguments:
         return False
     value = arguments[key]
     match condition:
-        case syntax.Given():
+        case events.Same(_, (other,)):
+            return about is not None and (about.arguments or {}).get(other) == value
+        case events.Given():
             return True
-        case syntax.OneOf(_, texts):
+        case events.OneOf(_, texts):
             return value in [json.loads(text) for text in texts]
-        case syntax.Equals(_, text):
+        case events.Equals(_, text):
             return bool(value == json.loads(text))
-        case syntax.Ordered(_, order, text) if not isinstance(value, str):
+        case events.Ordered(_, order, text) if not isinstance(value, str):
             bound = json.loads(text)
             return {"<": value < bound, "<=": value <= bound, ">": value > bound, ">=": value >= bound}[order]
     return False
@@ -160,31 +181,31 @@ def _fills(made: Made, alphabet: Run) -> Iterator[Made]:
 _VALUES = st.sampled_from(["1", "2"])
 _ARGUMENT = st.just(("q",))
 _DENIABLE = st.one_of(
-    st.builds(syntax.Equals, _ARGUMENT, _VALUES),
-    st.just(syntax.OneOf(("q",), ("1", "2"))),
-    st.builds(syntax.Given, _ARGUMENT),
+    st.builds(events.Equals, _ARGUMENT, _VALUES),
+    st.just(events.OneOf(("q",), ("1", "2"))),
+    st.builds(events.Given, _ARGUMENT),
 )
 CONDITIONS: st.SearchStrategy[Condition] = st.one_of(
     _DENIABLE,
-    st.builds(syntax.Unlike, _DENIABLE),
-    st.builds(syntax.Ordered, _ARGUMENT, st.sampled_from(["<", "<=", ">", ">="]), _VALUES),
+    st.builds(events.Unlike, _DENIABLE),
+    st.builds(events.Ordered, _ARGUMENT, st.sampled_from(["<", "<=", ">", ">="]), _VALUES),
 )
-NAMES: st.SearchStrategy[Event] = st.sampled_from([syntax.Call("a"), syntax.Call("b")])
+NAMES: st.SearchStrategy[Event] = st.sampled_from([events.Call("a"), events.Call("b")])
 ARGUED: st.SearchStrategy[Event] = st.builds(
-    syntax.Call, st.just("a"), st.tuples(CONDITIONS) | st.tuples(CONDITIONS, CONDITIONS)
+    events.Call, st.just("a"), st.tuples(CONDITIONS) | st.tuples(CONDITIONS, CONDITIONS)
 )
-ENDED: st.SearchStrategy[Event] = st.builds(syntax.Ended, NAMES | st.just(syntax.Call(None)), st.booleans())
+ENDED: st.SearchStrategy[Event] = st.builds(events.Ended, NAMES | st.just(events.Call(None)), st.booleans())
 
 
-def events(leaves: st.SearchStrategy[Event]) -> st.SearchStrategy[Event]:
+def combined(leaves: st.SearchStrategy[Event]) -> st.SearchStrategy[Event]:
     pairs = st.tuples(leaves, leaves)
     return st.one_of(
         leaves,
         leaves,
         leaves,
-        st.builds(syntax.NoEvent, leaves),
-        st.builds(syntax.AnyOf, pairs),
-        st.builds(syntax.AllOf, pairs),
+        st.builds(events.NoEvent, leaves),
+        st.builds(events.AnyOf, pairs),
+        st.builds(events.AllOf, pairs),
     )
 
 
@@ -193,7 +214,7 @@ COUNTS = st.sampled_from([(0, 0), (0, 1), (1, None), (1, 1), (2, None)])
 
 def statements(leaves: st.SearchStrategy[Event], *, max_leaves: int = 3) -> st.SearchStrategy[Statement]:
     """Random statements about such events, with numbers up to two."""
-    event = events(leaves)
+    event = combined(leaves)
     simple: st.SearchStrategy[Statement] = st.one_of(
         st.builds(lambda event, count: syntax.Times(event, *count), event, COUNTS),
         st.builds(syntax.Precedes, event, event, st.booleans()),

@@ -24,9 +24,10 @@ from fakes.rules import (
 )
 from oloproof.evaluators.temporal.automaton import Automaton
 from oloproof.evaluators.temporal.errors import RuleError
+from oloproof.evaluators.temporal.events import KEYWORDS
 from oloproof.evaluators.temporal.parser import parse
 from oloproof.evaluators.temporal.rule import Rule
-from oloproof.evaluators.temporal.syntax import KEYWORDS, Statement
+from oloproof.evaluators.temporal.syntax import Statement
 
 VALUES = (0, 1, 1.5, 2, 9, "t")
 """One of each kind that conditions on 1 and 2 tell apart."""
@@ -130,12 +131,12 @@ def test_the_words_of_a_verdict_never_contradict_it(statement: Statement, trace:
     read = reading(trace, truncated=truncated)
     calls = rule.calls(read)
 
-    fate = rule.watch(read).fate
+    found = rule.watch(read)
     seen = calls.holds(statement, calls.all)
 
-    assert seen is None or fate == {True: "pass", False: "fail"}[seen]
-    if fate != "fail":
-        assert rule.blame(read) is None
+    assert seen is None or found.fate == {True: "pass", False: "fail"}[seen]
+    if found.fate != "fail":
+        assert rule.blame(read, found.position) is None
 
 
 @given(statement=statements(NAMES | ARGUED | ENDED, max_leaves=5))

@@ -24,7 +24,17 @@ from oloproof.evaluators.numbers import is_number, within
 from oloproof.evaluators.patterns import compile_pattern
 from oloproof.evaluators.schemas import UNBOUNDED, compile_schema
 from oloproof.model.evidence import CaseProblem
-from oloproof.model.values import CONFLICT, TAG, UNKNOWN, Json, equal, has_unrepresentable, is_incomplete, lookup, unify
+from oloproof.model.values import (
+    CONFLICT,
+    TAG,
+    UNKNOWN,
+    Json,
+    equal,
+    has_unrepresentable,
+    is_incomplete,
+    lookup_known,
+    unify,
+)
 
 ArgumentsMode = Literal["exact", "subset", "ignore"]
 
@@ -47,7 +57,7 @@ class Wanted(Struct, frozen=True):
 
     def difference(self, given: dict[str, Json]) -> str | None:
         """In a line what is wanted here beside what was given; None where the test may hold."""
-        found = _found(given, self.path)
+        found = lookup_known(given, self.path)
         if self.test(found) is not False:
             return None
         return f"{'.'.join(self.path)}: expected {short(self.written)}, found {short(found)}"
@@ -73,7 +83,7 @@ class Arguments:
         verdict: bool | None = True
         for wanted in self.wanted:
             path = wanted.path
-            answer = wanted.test(given.get(path[0], UNSET) if len(path) == 1 else _found(given, path))
+            answer = wanted.test(given.get(path[0], UNSET) if len(path) == 1 else lookup_known(given, path))
             if answer is False:
                 return False
             verdict = verdict and answer
@@ -124,14 +134,6 @@ def read_arguments(
     if mode == "ignore" or (mode == "subset" and not wanted):
         return None
     return Arguments(tuple(wanted), frozenset(path[0] for path in ordered) if mode == "exact" else None)
-
-
-def _found(given: Json, path: tuple[str, ...]) -> Json:
-    for key in path:
-        if is_incomplete(given):
-            return UNKNOWN
-        given = lookup(given, (key,))
-    return given
 
 
 def short(value: Json) -> str:

@@ -115,6 +115,11 @@ class EvaluatorBase(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown
         where the verdict is reached here."""
         return None
 
+    @property
+    def reads_results(self) -> bool:
+        """Whether it looks into what tools gave back, which recordings then have to be decoded for."""
+        return False
+
     def tools_named(self) -> tuple[str, ...]:
         """The tools that the configuration names, which some case should call."""
         return ()

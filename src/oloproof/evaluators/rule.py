@@ -49,8 +49,17 @@ class AgentRule(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_f
             lines = [error.message, error.excerpt, *filter(None, [error.hint])]
             raise ConfigError("rule", "\n".join(lines), code=error.code, position=error.position) from None
 
+    @cached_property
+    def passed(self) -> Judgment:
+        """The verdict on most records."""
+        return Judgment("pass", None, (), self.rule)
+
     def default_criterion(self) -> str:
         return f"agent_rule_{_name_of(self.rule)}"
+
+    @property
+    def reads_results(self) -> bool:
+        return self.compiled.reads_results
 
     def tools_named(self) -> tuple[str, ...]:
         return self.compiled.tools
@@ -58,6 +67,11 @@ class AgentRule(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_f
     def fired(self, reading: Reading) -> bool:
         """Whether the record gave the rule something to say: what it waits for occurred, if it waits for anything."""
         return self.compiled.fired(reading)
+
+    @property
+    def waits(self) -> bool:
+        """Whether there are runs of which the rule says nothing."""
+        return self.compiled.waits
 
     @property
     def trigger(self) -> str:
@@ -71,10 +85,12 @@ class AgentRule(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_f
         found = rule.watch(reading)
         if found.fate == "open":
             return Judgment("missing", found.reason, (), self.rule)
+        if found.fate == "pass" and found.position is None:
+            return self.passed
         steps = () if found.position is None else (reading.calls[found.position].index,)
         if found.fate == "pass":
             return Judgment("pass", None, steps, self.rule)
-        blame = rule.blame(reading)
+        blame = rule.blame(reading, found.position)
         if blame is None:
             return Judgment("fail", None, steps, self.rule)
         blamed = tuple([reading.calls[at].index for at in sorted(set(blame.positions))])

@@ -32,7 +32,9 @@ class Vacuity:
         }
         self._absent: set[int] = set()
         self._idle = {
-            index: evaluator for index, evaluator in enumerate(evaluators) if isinstance(evaluator, AgentRule)
+            index: evaluator
+            for index, evaluator in enumerate(evaluators)
+            if isinstance(evaluator, AgentRule) and evaluator.waits
         }
         self._uncalled = {tool for named in self._named.values() for tool in named}
         self._cases = 0
@@ -51,6 +53,11 @@ class Vacuity:
                 self._absent.add(index)
             elif judgment.verdict == "pass" or (judgment.verdict == "fail" and judgment.reason not in _CRASHES):
                 del self._fields[index]
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The criteria that no case gave anything to say."""
+        return tuple(evaluator.criterion for evaluator in self._idle.values()) if self._cases else ()
 
     def warnings(self) -> tuple[str, ...]:
         """One line a finding; none for a run without cases, of which it is said elsewhere that nothing ran."""

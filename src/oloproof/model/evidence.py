@@ -65,6 +65,10 @@ class Evaluator(Protocol):
     def reads_reference(self) -> bool:
         """Some case could be wrong for it."""
 
+    @property
+    def reads_results(self) -> bool:
+        """Whether it looks into what tools gave back."""
+
     def case_problems(self, case: Case) -> tuple[CaseProblem, ...]:
         """What is wrong with the case's reference, found before anything runs."""
 

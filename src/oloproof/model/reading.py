@@ -36,7 +36,7 @@ class Reading:
         traces. One without such a call answers by order: in the latest turn that has an unanswered call of its tool,
         the first of these; a call that says itself whether it failed waits for none. A result may so answer no call.
         """
-        return _answers(self.steps, len(self.calls))
+        return _answered_at_once(self.steps) or _answers(self.steps, len(self.calls))
 
     @cached_property
     def failed(self) -> list[bool | None]:
@@ -87,10 +87,32 @@ class Reading:
 
 
 def _failed(call: Step, answer: Step | None, errors_recorded: bool) -> bool | None:
-    said = [step.error for step in (call, answer) if step is not None and step.error is not UNSET]
-    if any(error is not None for error in said):
+    first, second = call.error, UNSET if answer is None else answer.error
+    if first is UNSET and second is UNSET:
+        return None
+    if isinstance(first, str) or isinstance(second, str):
         return True
-    return False if said and errors_recorded else None
+    return False if errors_recorded else None
+
+
+def _answered_at_once(steps: Sequence[Step]) -> list[Step | None]:
+    """The answers where each is the step after its call, which needs no book-keeping and is what most records are."""
+    answers: list[Step | None] = []
+    waiting: Step | None = None
+    for step in steps:
+        if step.kind == "tool_call":
+            if waiting is not None:
+                return []
+            answers.append(None)
+            waiting = step
+        elif step.kind == "tool_result":
+            if waiting is None or waiting.error is not UNSET:
+                return []
+            if step.tool_name != waiting.tool_name or step.call_id != waiting.call_id:
+                return []
+            answers[-1] = step
+            waiting = None
+    return answers
 
 
 def final_answer(trajectory: Trajectory) -> Json:

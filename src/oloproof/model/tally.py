@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Collection
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, repeat
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from oloproof.model.values import Json
 
@@ -216,11 +218,13 @@ class Rate(Struct, frozen=True, tag="rate", tag_field="kind"):
 
     ``clusters`` are there where cases were tried more than once or belong together. Then a case of the ``tally``
     passed if all its trials did, failed if one did, and is missing otherwise; the estimate is the mean of their rates.
+    ``vacuous``: no case of the run gave it anything to say, so that its passes are no evidence.
     """
 
     id: str
     tally: Tally
     clusters: Clusters | None = None
+    vacuous: bool = False
 
     @property
     def judged(self) -> Tally:
@@ -382,3 +386,20 @@ class Measured(Struct, frozen=True):
     min_slice_support: int = MIN_SLICE_SUPPORT
     errors: tuple[ErrorGroup, ...] = ()
     flaky: tuple[Flaky, ...] = ()
+
+
+def with_vacuous(measured: Measured, criteria: Collection[str]) -> Measured:
+    """The same counts, with those of the ``criteria`` that no case failed marked as vacuous."""
+
+    def marked(metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+        return tuple(
+            replace(metric, vacuous=True)
+            if isinstance(metric, Rate) and metric.id in criteria and not metric.judged.failed
+            else metric
+            for metric in metrics
+        )
+
+    if not criteria:
+        return measured
+    slices = tuple(replace(group, metrics=marked(group.metrics)) for group in measured.slices)
+    return replace(measured, metrics=marked(measured.metrics), slices=slices)

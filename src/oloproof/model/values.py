@@ -129,6 +129,18 @@ def lookup(value: Json, path: Sequence[str]) -> Json:
     return value
 
 
+def lookup_known(value: Json, path: Sequence[str]) -> Json:
+    """:func:`lookup` in a value that may be UNKNOWN or incomplete; UNKNOWN where what the path leads through is."""
+    for key in path:
+        if type(value) is dict and TAG not in value:
+            value = value.get(key, UNSET)
+        elif value is UNKNOWN or type(value) is dict:
+            return UNKNOWN
+        else:
+            value = lookup(value, (key,))
+    return value
+
+
 _PLAIN = frozenset({str, bool, type(None)})
 
 

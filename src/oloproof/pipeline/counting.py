@@ -17,7 +17,7 @@ from oloproof.model.collector import collector_paused
 from oloproof.model.evidence import Evidence
 from oloproof.model.project import METADATA_PREFIX, Project
 from oloproof.model.run import Run, RunStatus
-from oloproof.model.tally import Measured
+from oloproof.model.tally import Measured, with_vacuous
 from oloproof.pipeline.parting import MOST_PARTINGS, parting_of
 from oloproof.pipeline.ports import Ports, Watch, rfc3339
 from oloproof.pipeline.stopping import EarlyStop
@@ -69,7 +69,7 @@ def judge_and_keep(
         measured = _by_case(project, header, clusters, ports.store)
     else:
         measured = count.measurement.measured()
-    measured = replace(measured, errors=count.errors.groups())
+    measured = replace(with_vacuous(measured, count.vacuity.criteria), errors=count.errors.groups())
     finished = replace(
         header,
         status=_status(course, is_whole=not count.not_run),

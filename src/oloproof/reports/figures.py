@@ -20,6 +20,7 @@ from oloproof.stats.rounding import percent_estimate, percent_lower, percent_upp
 
 NOTHING = "–"
 NO_BOUND = "no bound"
+VACUOUS = "vacuous"
 
 _SIGNIFICANT = 6
 _FINEST = -12
@@ -109,10 +110,12 @@ def interval_name(run: Run) -> str:
 
 
 def estimate_text(metric: Metric, estimate: float | None) -> str:
-    """``82.5%`` or ``10 steps``; a dash where nothing was observed."""
+    """``82.5%`` or ``10 steps``; a dash where nothing was observed, and ``vacuous`` where passing says nothing."""
     if estimate is None:
         return NOTHING
     match metric:
+        case Rate(vacuous=True):
+            return VACUOUS
         case Rate(tally=tally, clusters=None):
             return percent_estimate(tally.passed, tally.observed) + "%"
         case Rate() | PassK():

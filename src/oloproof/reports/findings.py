@@ -44,7 +44,7 @@ def whole_metric(metric: Metric, run: Run) -> Document:
 
 def _metric(metric: Metric, known: Figures) -> Document:
     match metric:
-        case Rate(id=name, tally=tally, clusters=clusters):
+        case Rate(id=name, tally=tally, clusters=clusters, vacuous=vacuous):
             rate: Document = {
                 "id": name,
                 "kind": "rate",
@@ -52,10 +52,12 @@ def _metric(metric: Metric, known: Figures) -> Document:
                 "failed": tally.failed,
                 "missing": tally.missing,
                 "excluded": tally.excluded,
-                "estimate": known.estimate,
+                "estimate": None if vacuous else known.estimate,
                 "lower": known.lower,
                 "upper": known.upper,
             }
+            if vacuous:
+                rate["vacuous"] = True
             if clusters is not None:
                 rate |= {"trials": _counts(clusters.trials), "effective": known.effective}
             return rate

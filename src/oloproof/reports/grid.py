@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oloproof.model.tally import Measured, Rate, SliceGroup
-from oloproof.reports.figures import NOTHING, estimate_text, rate_estimate, rate_text
+from oloproof.reports.figures import NOTHING, VACUOUS, estimate_text, rate_estimate, rate_text
 from oloproof.reports.inert import inert
 from oloproof.reports.shapes import Table
 
@@ -30,6 +30,8 @@ def _cell(rate: Rate | None) -> str:
     """The estimate, and the verdicts behind it: one a trial."""
     if rate is None or not rate.judged.observed:
         return NOTHING
+    if rate.vacuous:
+        return VACUOUS
     judged = rate.judged
     if rate.clusters is None:
         return rate_text(judged)

@@ -51,7 +51,8 @@ class Recordings:
         """How many trials each case has; once all is read, the highest number where the project does not say."""
         self._project = project
         self._system = system
-        self._reader = READ if project.user_evaluators else SKIM
+        looks_inside = project.user_evaluators or any(evaluator.reads_results for evaluator in project.evaluators)
+        self._reader = READ if looks_inside else SKIM
         self._strict = system.imported is not None and system.imported.strict
         self._own_dataset = cases is None
         self._cases = {case.id: case for case in cases or ()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -48,7 +50,7 @@ def test_long_rules_have_names_of_their_own():
         ("a before b", "c b a", (2,), "b (step 2) with no a before it"),
         ("b only immediately after a", "a c b", (2, 3), "b (step 3) comes right after c (step 2)"),
         ("b only immediately after a", "b", (1,), "b (step 1) comes first"),
-        ("never b", "a b b", (2,), "b 2 times (steps 2, 3)"),
+        ("never b", "a b b", (2,), "b (step 2)"),
         ("b at most once", "b a b", (1, 3), "b 2 times (steps 1, 3)"),
         ("eventually b", "a", (), "no b"),
         ("b at least twice", "b", (1,), "b once (step 1)"),
@@ -66,9 +68,9 @@ def test_long_rules_have_names_of_their_own():
             (1, 2, 3, 4),
             "after a (step 1): before c (step 4): b 2 times (steps 2, 3)",
         ),
-        ("never a if b", "a b", (1, 2), "b (step 2), and a once (step 1)"),
+        ("never a if b", "a b", (1, 2), "b (step 2), and a (step 1)"),
         ("eventually a or eventually b", "c", (), "no a; and no b"),
-        ("a before b and never c", "c", (1,), "c once (step 1)"),
+        ("a before b and never c", "c", (1,), "c (step 1)"),
         ("not eventually a", "a", (), "it holds that eventually a"),
     ],
 )
@@ -171,3 +173,116 @@ def test_a_text_that_is_no_rule_is_refused(rule: str, code: str, lines: list[str
 def test_a_hint_says_what_was_perhaps_meant(text: str, hint: str):
     with pytest.raises(ConfigError, match=hint.replace("(", r"\(").replace("?", r"\?")):
         AgentRule(rule=text)
+
+
+def made(tool: str, arguments: Any, call_id: str | None = None) -> Step:
+    return Step(index=0, kind="tool_call", tool_name=tool, arguments=arguments, call_id=call_id)
+
+
+def gave(tool: str, result: Any, error: Any = None, call_id: str | None = None) -> Step:
+    return Step(index=0, kind="tool_result", tool_name=tool, result=result, error=error, call_id=call_id)
+
+
+@pytest.mark.parametrize(
+    ("source", "steps", "verdict"),
+    [
+        ("look.result.id", [made("look", {}), gave("look", {"id": 7}), made("pay", {"id": 7.0})], "pass"),
+        ("look.result.id", [made("look", {}), gave("look", {"id": 7}), made("pay", {"id": "7"})], "fail"),
+        ("look.result.id", [made("look", {}), gave("look", {"id": 7}), made("pay", {})], "fail"),
+        ("look.result.id", [made("pay", {"id": 7}), made("look", {}), gave("look", {"id": 7})], "fail"),
+        ("look.result.id", [made("look", {}), made("pay", {"id": 7}), gave("look", {"id": 7})], "fail"),
+        ("look.result.id", [made("look", {}), gave("look", UNSET), made("pay", {"id": 7})], "missing"),
+        ("look.result.id", [made("look", {}), made("pay", {"id": 7})], "missing"),
+        ("look.result.id", [made("look", {}), gave("look", UNSET, "no"), made("pay", {"id": 7})], "fail"),
+        ("look.result.id", [made("look", {}), gave("look", {"id": LOST}), made("pay", {"id": 7})], "missing"),
+        ("look.result.id", [made("look", {}), gave("look", None), made("pay", {"id": 7})], "fail"),
+        ("look.result.id", [made("look", {}), gave("look", {"id": 7}), made("pay", None)], "missing"),
+        ("look.result.id", [made("pay", None)], "fail"),
+        ("look.result", [made("look", {}), gave("look", [1, {"a": 2}]), made("pay", {"id": [1.0, {"a": 2}]})], "pass"),
+        ("any.result.0.id", [made("find", {}), gave("find", [{"id": True}]), made("pay", {"id": True})], "pass"),
+        ("any.result.0.id", [made("find", {}), gave("find", [{"id": 1}]), made("pay", {"id": True})], "fail"),
+        ("look.arguments.id", [made("look", {"id": 7}), made("pay", {"id": 7})], "pass"),
+        ("look.arguments.id", [made("look", None), made("pay", {"id": 7})], "missing"),
+    ],
+)
+def test_a_value_comes_from_an_earlier_call(source: str, steps: list[Step], verdict: str):
+    assert judged(f"never pay(id not from {source})", steps).verdict == verdict
+
+
+def test_results_are_joined_by_id_before_their_values_are_looked_for():
+    steps = [made("look", {}, "1"), made("find", {}, "2"), gave("find", 8, call_id="2"), gave("look", 7, call_id="1")]
+    assert judged("never pay(id not from look.result)", [*steps, made("pay", {"id": 7})]).verdict == "pass"
+    assert judged("never pay(id not from look.result)", [*steps, made("pay", {"id": 8})]).verdict == "fail"
+
+
+def asked(text: str) -> list[Step]:
+    """``"approve(order=1) pay?"``: ``?`` stands for arguments that were not recorded, or a value that was lost."""
+    steps = []
+    for name, unknown, given in re.findall(r"(\w+)(\?)?(?:\((.*?)\))?", text):
+        pairs = [pair.split("=") for pair in given.split(",") if pair]
+        arguments = {key: LOST if value == "?" else json.loads(value) for key, value in pairs}
+        steps.append(made(name, None if unknown else arguments))
+    return steps
+
+
+APPROVED = "pay only after approve(order = same)"
+WITHIN = "pay(order = same) at most once between look and end"
+BOTH = "pay only after approve(id = same order, sum = same)"
+ONCE = "pay at most once per order"
+
+
+@pytest.mark.parametrize(
+    ("rule", "trace", "verdict"),
+    [
+        (APPROVED, "approve(order=[1]) pay(order=[1.0])", "pass"),
+        (APPROVED, "approve(order=1) pay(order=true)", "fail"),
+        (APPROVED, "approve(order=null) pay(order=null)", "pass"),
+        (APPROVED, "approve() pay()", "fail"),
+        (APPROVED, "approve? pay(order=1)", "missing"),
+        (APPROVED, "approve(order=1) pay?", "missing"),
+        (APPROVED, "pay? approve(order=1)", "fail"),
+        (APPROVED, "approve(order=?) pay(order=?)", "missing"),
+        (ONCE, "pay() pay()", "pass"),
+        (ONCE, "pay? pay(order=1)", "missing"),
+        (ONCE, "pay? pay?", "missing"),
+        (ONCE, "pay(order=1) pay(order=1) pay?", "fail"),
+        (WITHIN, "look(order=1) pay(order=2) pay(order=2) end()", "pass"),
+        (WITHIN, "look(order=1) pay(order=1) pay(order=1) end()", "fail"),
+        ("before pay: eventually approve(order = same)", "approve(order=1) pay(order=1) pay(order=2)", "fail"),
+        ("eventually tell(order = same) if pay", "tell(order=1) pay(order=1)", "pass"),
+        ("eventually tell(order = same) if pay", "tell(order=1) pay(order=2)", "fail"),
+        ("after pay: next call is tell(to != same order)", "pay(order=1) tell(to=1)", "fail"),
+        (BOTH, "approve(id=1,sum=2) pay(order=1,sum=2)", "pass"),
+        (BOTH, "approve(id=1,sum=2) pay(order=1,sum=3)", "fail"),
+        (f"{ONCE} or never pay", "pay(order=1) pay(order=1)", "fail"),
+        (f"not {ONCE}", "pay(order=1) pay(order=1)", "pass"),
+    ],
+)
+def test_values_that_come_again(rule: str, trace: str, verdict: str):
+    judgment = judged(rule, asked(trace))
+    assert judgment.verdict == verdict
+    assert judgment.reason == ("arguments_not_recorded" if verdict == "missing" else None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("never a(q = same)", "same refers to no call here"),
+        ("b(q = same) only after a", "same refers to no call here"),
+        ("after a: not (b only after c(q = same))", "under `not`, `or` or `and` in a scope"),
+        ("after a: (eventually b(q = same) and c only after d(q = same))", "told once in a scope"),
+        ("a only after b(x = same, y != same)", "every `same` of a statement refers to the same values"),
+        ("a at least once per q", "a count per value has an upper bound alone"),
+    ],
+)
+def test_same_must_refer_to_something(rule: str, message: str):
+    with pytest.raises(ConfigError, match=message) as caught:
+        AgentRule(rule=rule)
+    assert caught.value.code == "OLO670"
+
+
+def test_many_values_are_told_apart():
+    steps = [made("pay", {"order": number}) for number in range(2000)]
+    assert judged(ONCE, steps).verdict == "pass"
+    assert judged(ONCE, [*steps, made("pay", {"order": 1000})]).steps == (1001, 2001)
+    assert judged("after pay: tell(order = same) within 900 calls", steps[:800], truncated=True).verdict == "missing"

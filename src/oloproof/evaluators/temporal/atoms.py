@@ -15,9 +15,10 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 
 from oloproof.evaluators.patterns import compile_pattern
-from oloproof.evaluators.temporal.syntax import (
+from oloproof.evaluators.temporal.events import (
     AllOf,
     AnyOf,
+    Bound,
     By,
     Call,
     Condition,
@@ -30,11 +31,11 @@ from oloproof.evaluators.temporal.syntax import (
     NoEvent,
     OneOf,
     Ordered,
-    Path,
     Same,
     Unlike,
 )
-from oloproof.model.values import UNKNOWN, Json, equal, is_incomplete, lookup
+from oloproof.model.trajectory import Step
+from oloproof.model.values import UNKNOWN, Json, equal, is_incomplete, lookup_known
 
 
 class MadeBy(Struct, frozen=True):
@@ -50,7 +51,9 @@ class Failed(Struct, frozen=True):
 Tested = Equals | Ordered | OneOf | Matches | Given
 """An atom about one value of the arguments alone."""
 
-Atom = MadeBy | Failed | Tested | Derived | Same
+Atom = MadeBy | Failed | Tested | Derived | Same | Bound
+Known = dict[Atom, list[bool | None]]
+"""For atoms that need more than the call itself: what is true of each call of the record, None where unknown."""
 
 
 class Negation(Struct, frozen=True):
@@ -127,6 +130,21 @@ def holds(formula: Formula, true: frozenset[Atom]) -> bool:
             return formula in true
 
 
+def truth_value(formula: Formula, true: Callable[[Atom], bool | None]) -> bool | None:
+    """Whether the formula holds, None where that is not certain (Kleene 1952)."""
+    match formula:
+        case bool():
+            return formula
+        case Negation(operand):
+            inner = truth_value(operand, true)
+            return None if inner is None else not inner
+        case Conjunction(operands):
+            inside = {truth_value(operand, true) for operand in operands}
+            return False if False in inside else None if None in inside else True
+        case _:
+            return true(formula)
+
+
 # Values
 
 
@@ -139,19 +157,14 @@ _ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
 }
 
 
-def value_at(arguments: Json, path: Path) -> Json:
-    """The value at ``path``: UNSET where there is none, UNKNOWN where that was not recorded."""
-    value = UNKNOWN if arguments is None else arguments
-    for key in path:
-        if value is UNKNOWN or is_incomplete(value):
-            return UNKNOWN
-        value = lookup(value, (key,))
-    return value
+def given(call: Step) -> Json:
+    """The arguments of a call, UNKNOWN where they were not recorded."""
+    return UNKNOWN if call.arguments is None else call.arguments
 
 
 def truth(atom: Tested, arguments: Json) -> bool | None:
-    """Whether the atom is true of a call with these arguments (None: not recorded), None where that is unknown."""
-    value = value_at(arguments, atom.path)
+    """Whether the atom is true of a call with these arguments, None where that is unknown."""
+    value = lookup_known(arguments, atom.path)
     if value is UNSET:
         return False
     if value is UNKNOWN:

@@ -10,7 +10,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from oloproof.errors import did_you_mean
 from oloproof.evaluators.temporal.errors import RuleError
-from oloproof.evaluators.temporal.syntax import KEYWORDS
+from oloproof.evaluators.temporal.events import KEYWORDS
 
 _MEANT: Final = {
     "after": "`X only after Y` says that no X comes without a Y before it; `after Y: …` what must follow",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oloproof.evaluators.temporal.syntax import KEYWORDS, WORD
+from oloproof.evaluators.temporal.events import KEYWORDS, WORD
 
 VALUES: Final = frozenset({"true", "false", "null"})
 

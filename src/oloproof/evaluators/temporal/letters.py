@@ -7,27 +7,44 @@ says most of it, so a call costs a look-up, and its arguments are read only wher
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
-from oloproof.evaluators.temporal.atoms import Atom, Failed, MadeBy, atoms_of, holds, lowered, truth
-from oloproof.evaluators.temporal.syntax import Call, Equals, Event, Given, Matches, OneOf, Ordered, Statement, walk
+from oloproof.evaluators.temporal.atoms import Atom, Failed, Known, MadeBy, atoms_of, given, holds, lowered, truth
+from oloproof.evaluators.temporal.events import (
+    Bound,
+    Call,
+    Derived,
+    Equals,
+    Event,
+    Given,
+    Matches,
+    OneOf,
+    Ordered,
+    Same,
+)
+from oloproof.evaluators.temporal.syntax import Statement, walk
+from oloproof.evaluators.temporal.values import key_at
 from oloproof.evaluators.temporal.worlds import World, worlds
 from oloproof.model.reading import Reading
 
 Letter = int
 Letters = frozenset[Letter]
-Known = dict[Atom, list[bool | None]]
-"""For atoms that need more than the call itself: what is true of each call of the record, None where unknown."""
+Truths = tuple[bool | None, ...]
+"""Of some atoms: whether they are true of a call, None where unknown."""
 
 
 class Alphabet:
     """The letters of some events. ``kinds`` says of each letter which of the events it is.
 
+    ``tools`` says of each tool that the events name what a call of it may be, ``other`` what any other call may be.
+
     Errors: TooManyWorlds where the atoms of the events can be true in too many ways.
     """
 
     def __init__(self, events: Sequence[Event]) -> None:
+        self.events = tuple(events)
         numbers: dict[tuple[bool, ...], Letter] = {}
-        self._of_tool: dict[str, Letter | OfTool] = {}
+        self.tools: dict[str, Letter | OfTool] = {}
         tools = dict.fromkeys(tool for event in events for tool in tools_of(event))
         for tool in (*tools, None):
             formulas = [lowered(event, tool) for event in events]
@@ -37,15 +54,15 @@ class Alphabet:
             known = set(letters.values())
             of_tool = OfTool(atoms, letters) if len(known) > 1 else known.pop()
             if tool is None:
-                self._other = of_tool
+                self.other = of_tool
             else:
-                self._of_tool[tool] = of_tool
+                self.tools[tool] = of_tool
         self.kinds = tuple(numbers)
-        self._by_name_alone = not any(isinstance(each, OfTool) for each in (self._other, *self._of_tool.values()))
+        self._by_name_alone = not any(isinstance(each, OfTool) for each in (self.other, *self.tools.values()))
 
     def spell(self, reading: Reading, known: Known) -> list[Letter | Letters]:
         """What each call of the record is."""
-        find, other = self._of_tool.get, self._other
+        find, other = self.tools.get, self.other
         spelled: list[Letter | Letters] = []
         if self._by_name_alone:
             spelled += [find(name, other) for name in reading.names]  # type: ignore[misc]
@@ -56,32 +73,50 @@ class Alphabet:
         return spelled
 
     def unknown(self, reading: Reading, position: int, known: Known) -> list[Atom]:
-        """The atoms that make a call more than one letter."""
-        found = self._of_tool.get(reading.names[position], self._other)
+        """The atoms of which it is not known whether they are true of a call."""
+        found = self.tools.get(reading.names[position], self.other)
         return [] if isinstance(found, int) else found.unknown(reading, position, known)
 
 
 class OfTool:
-    """The letters that a call of one tool may be, where its ``atoms`` tell several apart."""
+    """The letters that a call of one tool may be, where its atoms tell several apart."""
 
-    def __init__(self, atoms: tuple[Atom, ...], letters: Mapping[World, Letter]) -> None:
-        self._atoms = atoms
-        self._readers = [_reader(atom) for atom in atoms]
+    def __init__(self, atoms: Sequence[Atom], letters: Mapping[World, Letter]) -> None:
+        self.bounds = tuple([atom for atom in atoms if isinstance(atom, Bound)])
+        self._atoms = (*(atom for atom in atoms if not isinstance(atom, Bound)), *self.bounds)
+        self._readers = [reader_of(atom) for atom in self._atoms]
+        self._unbound_readers = self._readers[: len(self._atoms) - len(self.bounds)]
         self._letters = letters
-        self._seen: dict[tuple[bool | None, ...], Letter | Letters] = {}
+        self._seen: dict[Truths, Letter | Letters] = {}
 
     def letter(self, reading: Reading, position: int, known: Known) -> Letter | Letters:
-        truths = tuple([read(reading, position, known) for read in self._readers])
+        """What a call may be."""
+        return self._of(self._truths(reading, position, known))
+
+    def unbound(self, reading: Reading, position: int, known: Known) -> Truths:
+        """What is true of a call, but for what its values are."""
+        return tuple([read(reading, position, known) for read in self._unbound_readers])
+
+    def letters(self, truths: Truths) -> Letters:
+        """What a call may be of which this is true: ``unbound``, and then one truth each of the ``bounds``."""
+        found = self._of(truths)
+        return frozenset([found]) if isinstance(found, int) else found
+
+    def unknown(self, reading: Reading, position: int, known: Known) -> list[Atom]:
+        """The atoms of which it is not known whether they are true of a call."""
+        truths = self._truths(reading, position, known)
+        return [atom for atom, true in zip(self._atoms, truths, strict=True) if true is None]
+
+    def _truths(self, reading: Reading, position: int, known: Known) -> Truths:
+        return tuple([read(reading, position, known) for read in self._readers])
+
+    def _of(self, truths: Truths) -> Letter | Letters:
         found = self._seen.get(truths)
         if found is None:
             found = self._seen[truths] = self._agreeing(truths)
         return found
 
-    def unknown(self, reading: Reading, position: int, known: Known) -> list[Atom]:
-        truths = [read(reading, position, known) for read in self._readers]
-        return [atom for atom, true in zip(self._atoms, truths, strict=True) if true is None]
-
-    def _agreeing(self, truths: tuple[bool | None, ...]) -> Letter | Letters:
+    def _agreeing(self, truths: Truths) -> Letter | Letters:
         told = {atom: true for atom, true in zip(self._atoms, truths, strict=True) if true is not None}
         agreeing = [
             letter
@@ -91,19 +126,28 @@ class OfTool:
         return agreeing[0] if len(set(agreeing)) == 1 else frozenset(agreeing)
 
 
-_Reader = Callable[[Reading, int, Known], bool | None]
+Reader = Callable[[Reading, int, Known], bool | None]
 
 
-def _reader(atom: Atom) -> _Reader:
+@lru_cache(maxsize=10_000)
+def reader_of(atom: Atom) -> Reader:
+    """What says whether the atom is true of a call, None where that is unknown.
+
+    Of values that are not said, no call's are the ones, for certain or as far as is known.
+    """
     match atom:
         case MadeBy(agent):
             return lambda reading, position, _: reading.calls[position].agent == agent
         case Equals() | Ordered() | OneOf() | Matches() | Given():
-            return lambda reading, position, _: truth(atom, reading.calls[position].arguments)
+            return lambda reading, position, _: truth(atom, given(reading.calls[position]))
         case Failed():
             return lambda reading, position, _: reading.failed[position]
-        case _:
+        case Derived():
             return lambda _, position, known: known[atom][position]
+        case Bound(paths):
+            return lambda reading, position, _: None if key_at(given(reading.calls[position]), paths) is None else False
+        case Same():
+            return lambda *_: None
 
 
 def tools_of(node: Event | Statement) -> Iterable[str]:

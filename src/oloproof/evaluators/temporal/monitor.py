@@ -8,11 +8,11 @@ do with what is unknown of another. (Sources of values and ``same`` are the exce
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
-from oloproof.evaluators.temporal.atoms import Failed
+from oloproof.evaluators.temporal.atoms import Failed, Known
 from oloproof.evaluators.temporal.automaton import Automaton, Fate, States
-from oloproof.evaluators.temporal.letters import Alphabet, Known, Letter, Letters
+from oloproof.evaluators.temporal.letters import Alphabet, Letter, Letters
 from oloproof.model.judgment import MissingReason
 from oloproof.model.reading import Reading
 
@@ -24,6 +24,34 @@ class Finding(NamedTuple):
     fate: Fate
     position: int | None = None
     reason: MissingReason | None = None
+
+
+class Watcher(Protocol):
+    """What reads a record and says what is settled."""
+
+    def watch(self, reading: Reading, known: Known) -> Finding: ...
+
+
+class JoinedMonitor:
+    """All of the parts hold, some do, or (of one part) it does not: by Kleene's tables, which are never wrong."""
+
+    def __init__(self, how: Literal["all", "some", "not"], parts: Sequence[Watcher]) -> None:
+        self._how = how
+        self._parts = parts
+
+    def watch(self, reading: Reading, known: Known) -> Finding:
+        findings = [part.watch(reading, known) for part in self._parts]
+        if self._how == "not":
+            (found,) = findings
+            return found if found.fate == "open" else found._replace(fate="fail" if found.fate == "pass" else "pass")
+        settling: Fate = "fail" if self._how == "all" else "pass"
+        settled = [found for found in findings if found.fate == settling]
+        if settled:
+            return min(settled, key=lambda found: len(reading.calls) if found.position is None else found.position)
+        left = [found for found in findings if found.fate == "open"]
+        if not left:
+            return Finding("pass" if self._how == "all" else "fail")
+        return next((found for found in left if found.reason == "truncated_trajectory"), left[0])
 
 
 class Monitor:
@@ -59,16 +87,17 @@ class Monitor:
             if fate != "open":
                 return Finding(fate, position)
         fate = automaton.fate(states, ended=not reading.truncated)
-        return Finding(fate, None, self._reason(states, reading, known) if fate == "open" else None)
-
-    def _reason(self, states: States, reading: Reading, known: Known) -> MissingReason:
-        """Truncation, where some way to fill in the values leaves the matter open; else what was not recorded."""
-        if reading.truncated and any(self.automaton.fates[state] == "open" for state in states):
-            return "truncated_trajectory"
-        return unrecorded(reading, self.alphabet, known)
+        return open_finding(automaton, states, reading, self.alphabet, known) if fate == "open" else Finding(fate)
 
 
-def unrecorded(reading: Reading, alphabet: Alphabet, known: Known) -> MissingReason:
+def open_finding(automaton: Automaton, states: States, reading: Reading, alphabet: Alphabet, known: Known) -> Finding:
+    """What leaves a matter open: truncation, where some way to fill in the values does; else what was not recorded."""
+    if reading.truncated and any(automaton.fates[state] == "open" for state in states):
+        return Finding("open", None, "truncated_trajectory")
+    return Finding("open", None, _unrecorded(reading, alphabet, known))
+
+
+def _unrecorded(reading: Reading, alphabet: Alphabet, known: Known) -> MissingReason:
     """What is lacking of a record that values alone leave open: errors, where it is nothing but them."""
     reasons: set[MissingReason] = set()
     for position, answer in enumerate(reading.answers):

@@ -15,11 +15,12 @@ from lark.exceptions import UnexpectedInput, VisitError
 
 from oloproof.evaluators.base import ConfigError
 from oloproof.evaluators.patterns import compile_pattern
-from oloproof.evaluators.temporal import syntax
+from oloproof.evaluators.temporal import events, syntax
 from oloproof.evaluators.temporal.errors import RuleError
+from oloproof.evaluators.temporal.events import Condition, Deniable, Event, Path
 from oloproof.evaluators.temporal.explanation import explained
 from oloproof.evaluators.temporal.grammar import GRAMMAR, VALUES
-from oloproof.evaluators.temporal.syntax import Condition, Deniable, Event, Path, Statement
+from oloproof.evaluators.temporal.syntax import Statement
 from oloproof.model.values import snapshot
 
 MAX_LENGTH: Final = 4_000
@@ -188,26 +189,26 @@ class _Builder(lark.visitors.Transformer_NonRecursive[lark.Token, Any]):
 
     # Events
 
-    def on_any_of(self, *events: Event) -> Event:
-        return syntax.AnyOf(events)
+    def on_any_of(self, *each: Event) -> Event:
+        return events.AnyOf(each)
 
-    def on_all_of(self, *events: Event) -> Event:
-        return syntax.AllOf(events)
+    def on_all_of(self, *each: Event) -> Event:
+        return events.AllOf(each)
 
     def on_no_event(self, event: Event) -> Event:
-        return syntax.NoEvent(event)
+        return events.NoEvent(event)
 
     def on_call(self, tool: str | None, *conditions: Condition | None) -> Event:
-        return syntax.Call(tool, tuple([condition for condition in conditions if condition is not None]))
+        return events.Call(tool, tuple([condition for condition in conditions if condition is not None]))
 
     def on_failed(self, event: Event | None) -> Event:
-        return syntax.Ended(event or syntax.Call(None), failed=True)
+        return events.Ended(event or events.Call(None), failed=True)
 
     def on_succeeded(self, event: Event | None) -> Event:
-        return syntax.Ended(event or syntax.Call(None), failed=False)
+        return events.Ended(event or events.Call(None), failed=False)
 
-    def on_by(self, event: syntax.Call | syntax.Ended, agent: str) -> Event:
-        return syntax.By(event, agent)
+    def on_by(self, event: events.Call | events.Ended, agent: str) -> Event:
+        return events.By(event, agent)
 
     def on_tool(self, name: str | lark.Token) -> str | None:
         return None if isinstance(name, lark.Token) else name
@@ -221,45 +222,45 @@ class _Builder(lark.visitors.Transformer_NonRecursive[lark.Token, Any]):
     # Conditions
 
     def on_equals(self, path: Path, _: lark.Token, value: str) -> Condition:
-        return syntax.Equals(path, value)
+        return events.Equals(path, value)
 
     def on_unequal(self, path: Path, _: lark.Token, value: str) -> Condition:
-        return syntax.Unlike(syntax.Equals(path, value))
+        return events.Unlike(events.Equals(path, value))
 
     def on_ordered(self, path: Path, order: Any, value: str) -> Condition:
         if not isinstance(json.loads(value), int | float) or value in VALUES:
             raise self.error(f"{order} compares with a number, not with {value}", order)
-        return syntax.Ordered(path, order.value, value)
+        return events.Ordered(path, order.value, value)
 
     def on_same(self, path: Path, _: lark.Token, other: Path | None) -> Condition:
-        return syntax.Same(path, other or path)
+        return events.Same(path, other or path)
 
     def on_not_same(self, path: Path, sign: lark.Token, other: Path | None) -> Condition:
-        return syntax.Unlike(syntax.Same(path, other or path))
+        return events.Unlike(events.Same(path, other or path))
 
     def on_one_of(self, path: Path, *values: str) -> Deniable:
-        return syntax.OneOf(path, values)
+        return events.OneOf(path, values)
 
     def on_not_one_of(self, path: Path, *values: str) -> Condition:
-        return syntax.Unlike(self.on_one_of(path, *values))
+        return events.Unlike(self.on_one_of(path, *values))
 
     def on_matches(self, path: Path, pattern: lark.Token) -> Deniable:
-        return syntax.Matches(path, self.pattern(pattern))
+        return events.Matches(path, self.pattern(pattern))
 
     def on_not_matches(self, path: Path, pattern: lark.Token) -> Condition:
-        return syntax.Unlike(self.on_matches(path, pattern))
+        return events.Unlike(self.on_matches(path, pattern))
 
     def on_derived(self, path: Path, source: tuple[str | None, Any, Path]) -> Deniable:
-        return syntax.Derived(path, *source)
+        return events.Derived(path, *source)
 
     def on_not_derived(self, path: Path, source: tuple[str | None, Any, Path]) -> Condition:
-        return syntax.Unlike(self.on_derived(path, source))
+        return events.Unlike(self.on_derived(path, source))
 
     def on_present(self, path: Path) -> Condition:
-        return syntax.Given(path)
+        return events.Given(path)
 
     def on_absent(self, path: Path) -> Condition:
-        return syntax.Unlike(syntax.Given(path))
+        return events.Unlike(events.Given(path))
 
     def on_keyword(self, token: lark.Token) -> lark.Token:
         return token
@@ -281,7 +282,7 @@ class _Builder(lark.visitors.Transformer_NonRecursive[lark.Token, Any]):
             raise self.error(f"{token} does not say of what: its .result or its .arguments", token, hint)
         if keys[0] == "arguments" and len(keys) == 1:
             raise self.error(f"{token} does not say which of the arguments", token)
-        is_any = tail is None and name == syntax.ANY_TOOL
+        is_any = tail is None and name == events.ANY_TOOL
         return None if is_any else name, keys[0], tuple(keys[1:])
 
     def on_literal(self, token: lark.Token) -> str:
@@ -291,7 +292,7 @@ class _Builder(lark.visitors.Transformer_NonRecursive[lark.Token, Any]):
             case "NUMBER":
                 return self.number(token)
             case _:
-                return syntax.quoted(self.unquoted(token))
+                return events.quoted(self.unquoted(token))
 
     def number(self, token: lark.Token) -> str:
         try:

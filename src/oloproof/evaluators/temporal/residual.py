@@ -14,7 +14,8 @@ from typing import assert_never
 from msgspec import Struct
 
 from oloproof.evaluators.temporal import syntax
-from oloproof.evaluators.temporal.syntax import Event, Statement
+from oloproof.evaluators.temporal.events import Event
+from oloproof.evaluators.temporal.syntax import Statement
 
 Kind = tuple[bool, ...]
 """Of one call: which of the events it is."""

@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from oloproof.evaluators.temporal.atoms import Atom, MadeBy, Tested, is_number, test_of
-from oloproof.evaluators.temporal.syntax import Equals, Given, Matches, OneOf, Ordered
+from oloproof.evaluators.temporal.events import Equals, Given, Matches, OneOf, Ordered
 from oloproof.model.values import Json
 
 World = frozenset[Atom]
