@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from oloproof.evaluators.temporal import events, syntax
-from oloproof.evaluators.temporal.events import Condition, Event
+from oloproof.evaluators.temporal.events import Condition, Event, quoted
 from oloproof.evaluators.temporal.syntax import Statement
 from oloproof.model.reading import Reading
 from oloproof.model.trajectory import Step, Trajectory
@@ -34,12 +34,15 @@ class Made:
     tool: str
     arguments: Any = None
     failed: bool | None = False
+    agent: str | None = None
 
     def __repr__(self) -> str:
         given = (
             "" if self.arguments is None else "(…)" if self.arguments is UNKNOWN else f"({json.dumps(self.arguments)})"
         )
-        return f"{self.tool}{given}{ {True: '!', False: '', None: '?'}[self.failed] }"
+        agent = f" by {self.agent}" if self.agent else ""
+        ended = {True: "!", False: "", None: "?"}[self.failed]
+        return f"{self.tool}{given}{ended}{agent}"
 
 
 Run = Sequence[Made]
@@ -50,9 +53,10 @@ def reading(calls: Run, *, truncated: bool = False) -> Reading:
     steps: list[Step] = []
     for made in calls:
         arguments = None if made.arguments is UNKNOWN else made.arguments or {}
-        steps.append(Step(index=len(steps) + 1, kind="tool_call", tool_name=made.tool, arguments=arguments))
         error = UNSET if made.failed is None else "no" if made.failed else None
-        steps.append(Step(index=len(steps) + 1, kind="tool_result", tool_name=made.tool, result=1, error=error))
+        of = {"tool_name": made.tool, "agent": made.agent}
+        steps.append(Step(index=len(steps) + 1, kind="tool_call", arguments=arguments, **of))
+        steps.append(Step(index=len(steps) + 1, kind="tool_result", result=1, error=error, **of))
     return Reading(Trajectory(steps=tuple(steps), truncated=truncated))
 
 
@@ -126,6 +130,8 @@ def occurs(event: Event, made: Made, about: Made | None) -> bool:
             return tool in (None, made.tool) and all(met(each, made.arguments or {}, about) for each in conditions)
         case events.Ended(inner, failed):
             return occurs(inner, made, about) and made.failed is failed
+        case events.By(inner, agent):
+            return occurs(inner, made, about) and made.agent == agent
         case events.NoEvent(inner):
             return not occurs(inner, made, about)
         case events.AllOf(parts):
@@ -190,11 +196,44 @@ CONDITIONS: st.SearchStrategy[Condition] = st.one_of(
     st.builds(events.Unlike, _DENIABLE),
     st.builds(events.Ordered, _ARGUMENT, st.sampled_from(["<", "<=", ">", ">="]), _VALUES),
 )
-NAMES: st.SearchStrategy[Event] = st.sampled_from([events.Call("a"), events.Call("b")])
+NAMED = [events.Call("a"), events.Call("b")]
+NAMES: st.SearchStrategy[Event] = st.sampled_from(NAMED)
 ARGUED: st.SearchStrategy[Event] = st.builds(
     events.Call, st.just("a"), st.tuples(CONDITIONS) | st.tuples(CONDITIONS, CONDITIONS)
 )
 ENDED: st.SearchStrategy[Event] = st.builds(events.Ended, NAMES | st.just(events.Call(None)), st.booleans())
+
+
+OF_AGENTS: st.SearchStrategy[Event] = st.builds(events.By, st.sampled_from([*NAMED, events.Call(None)]), st.just("p"))
+
+
+_KEYS = st.sampled_from([("q",), ("from",), ("a key",), ("a.b",), ("a", "0", "b-c"), ("é",)])
+_ODD_NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5) | st.sampled_from(
+    ["any", "not", "a.result.b", "result", "get-user", "mcp/x", "a b"]
+)
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
+_LITERALS = (st.integers() | st.booleans() | st.none() | _TEXTS).map(quoted)
+_ODD_CONDITIONS: st.SearchStrategy[Any] = st.one_of(
+    st.builds(events.Equals, _KEYS, _LITERALS),
+    st.builds(events.OneOf, _KEYS, st.lists(_LITERALS, min_size=1, max_size=2).map(tuple)),
+    st.builds(events.Matches, _KEYS, st.sampled_from(["^x", '"', "\\d+"])),
+    st.builds(events.Given, _KEYS),
+    st.builds(events.Same, _KEYS, _KEYS),
+    st.builds(
+        events.Derived,
+        _KEYS,
+        st.none() | _ODD_NAMES,
+        st.sampled_from(["result", "arguments"]),
+        st.sampled_from([("id",), ("0", "x-y")]),
+    ),
+)
+
+
+@st.composite
+def odd_calls(draw: st.DrawFn) -> Event:
+    """Calls whose names, keys and values look like something else."""
+    conditions = draw(st.lists(_ODD_CONDITIONS | st.builds(events.Unlike, _ODD_CONDITIONS), max_size=2))
+    return events.Call(draw(st.none() | _ODD_NAMES), tuple(conditions))
 
 
 def combined(leaves: st.SearchStrategy[Event]) -> st.SearchStrategy[Event]:

@@ -12,12 +12,14 @@ from fakes.rules import (
     ARGUED,
     ENDED,
     NAMES,
+    OF_AGENTS,
     STRANGER,
     TOOLS,
     UNKNOWN,
     Made,
     Run,
     finished,
+    odd_calls,
     reading,
     satisfied,
     statements,
@@ -35,6 +37,8 @@ VALUES = (0, 1, 1.5, 2, 9, "t")
 BY_NAME = [Made(tool) for tool in (*TOOLS, STRANGER)]
 BY_ARGUMENTS = [Made("a", {}), *(Made("a", {"q": value}) for value in VALUES), Made("b"), Made(STRANGER)]
 BY_ERRORS = [Made(tool, None, failed) for tool in (*TOOLS, STRANGER) for failed in (False, True)]
+
+BY_AGENTS = [Made(tool, agent=agent) for tool in (*TOOLS, STRANGER) for agent in ("p", "q")]
 
 
 def of(alphabet: Run) -> st.SearchStrategy[Made]:
@@ -103,6 +107,12 @@ def test_of_errors_some_of_which_were_not_recorded(statement: Statement, trace: 
     agree(statement, trace, BY_ERRORS, further=3)
 
 
+@given(statement=statements(NAMES | OF_AGENTS, max_leaves=2), trace=st.lists(of(BY_AGENTS), max_size=3))
+@settings(max_examples=60, deadline=None)
+def test_of_agents(statement: Statement, trace: list[Made]):
+    agree(statement, trace, BY_AGENTS, further=3)
+
+
 @given(statement=statements(NAMES, max_leaves=4))
 @settings(max_examples=60, deadline=None)
 def test_no_two_states_of_an_automaton_are_equivalent(statement: Statement):
@@ -139,8 +149,8 @@ def test_the_words_of_a_verdict_never_contradict_it(statement: Statement, trace:
         assert rule.blame(read, found.position) is None
 
 
-@given(statement=statements(NAMES | ARGUED | ENDED, max_leaves=5))
-@settings(max_examples=100, deadline=None)
+@given(statement=statements(NAMES | ARGUED | ENDED | OF_AGENTS | odd_calls(), max_leaves=5))
+@settings(max_examples=150, deadline=None)
 def test_a_rule_reads_as_it_is_written(statement: Statement):
     assert parse(str(statement)).statement == statement
 

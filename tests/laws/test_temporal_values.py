@@ -54,6 +54,7 @@ CLOSED: st.SearchStrategy[Statement] = st.one_of(
     st.builds(If, st.builds(Times, SAMES, st.just(1), st.none()), st.just(A)),
     st.builds(Times, st.sampled_from([A, Call(None)]), st.just(0), st.integers(0, 2), st.just(("q",))),
     st.builds(After, st.just(B), st.builds(Precedes, SAMES, st.just(A))),
+    st.just(After(B, Before(Call("x"), Times(A, 0, 1, ("q",))))),
 )
 RULES: st.SearchStrategy[Statement] = st.one_of(
     CLOSED,

@@ -96,6 +96,8 @@ class Derived(Struct, frozen=True):
 
     def __str__(self) -> str:
         tool = ANY_TOOL if self.tool is None else word(self.tool)
+        if self.tool is not None and {"result", "arguments"} & set(self.tool.split(".")):
+            tool = quoted(self.tool)
         return f"{path_text(self.path)} from {'.'.join((tool, self.source, *self.source_path))}"
 
 
