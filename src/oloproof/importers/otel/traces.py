@@ -132,6 +132,9 @@ class Trace:
         for log in sorted(self._logs, key=lambda log: log.event.time):
             if not log.event.name.startswith(_MESSAGE_EVENTS):
                 continue
+            if log.event.name == genai.EVALUATION:
+                self.scores |= genai.scores(log.event.attributes)
+                continue
             span_id = log.span_id or _only_open(models, log.event)
             if span_id is None:
                 losses["unplaced_logs"] += 1
@@ -165,7 +168,6 @@ class Trace:
         said = Seen(role="model")
         add_events(said, events)
         if said.heard is None and said.said is None:
-            self.scores |= said.scores or {}
             return
         first, last = events[0], events[-1]
         place = len(self.nodes)

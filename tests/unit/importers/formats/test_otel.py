@@ -9,7 +9,7 @@ import pytest
 from msgspec import UNSET
 
 from fakes.imports import Found, as_lines, claims, imported, refusal
-from fakes.telemetry import agent, asks, chat, log, otlp, says, span, told, tool, user
+from fakes.telemetry import agent, asks, attributes, chat, log, otlp, says, span, told, tool, user
 from oloproof.importers.format import Confidence
 from oloproof.model.case import AttemptError
 from oloproof.model.reading import Reading
@@ -401,10 +401,18 @@ def test_truncation(spans: Any, truncated: bool) -> None:
 
 def test_scores_of_evaluators_are_metadata() -> None:
     score = {"gen_ai.evaluation.name": "Relevance", "gen_ai.evaluation.score.label": "relevant"}
-    spans = [*RUN[:3], {**RUN[3], "events": span("", "", events=[("gen_ai.evaluation.result", score)])["events"]}]
-    found = read(*spans)
-    assert found.only.metadata is not None
-    assert found.only.metadata["evaluations"] == {"Relevance": {"label": "relevant"}}
+    events = span("", "", events=[("gen_ai.evaluation.result", score)])["events"]
+    record = {**log("gen_ai.evaluation.result"), "attributes": attributes(score)}
+    for found in (read(*RUN[:3], {**RUN[3], "events": events}), read(*RUN, logs=[record])):
+        assert found.only.metadata is not None
+        assert found.only.metadata["evaluations"] == {"Relevance": {"label": "relevant"}}
+        assert found.losses == {}
+
+
+def test_messages_in_the_body_of_their_event() -> None:
+    body = {"gen_ai.input.messages": ASKED, "gen_ai.output.messages": [says("Clear.")]}
+    found = read(chat("m"), logs=[log("gen_ai.client.inference.operation.details", body, 1, "m")])
+    assert words(found) == ["u:Weather?", "a:Clear."]
 
 
 def test_paths_lead_into_the_resource_and_the_outermost_span() -> None:
@@ -726,11 +734,14 @@ def test_claude_code() -> None:
         span("claude_code.interaction", "i", "", 0, 900, a={"session.id": "s", "user_prompt": "Fix it."}),
         span("claude_code.llm_request", "m1", "i", 10, a={"input_tokens": 3, "output_tokens": 4}),
         span("claude_code.tool", "t", "i", 20, 40, a={"tool_name": "Bash"}),
-        span("claude_code.tool.blocked_on_user", "t1", "t", 21),
-        span("claude_code.tool.execution", "t2", "t", 30),
+        span("claude_code.tool.blocked_on_user", "t1", "t", 21, a={"decision": "accept"}),
+        span("claude_code.tool.execution", "t2", "t", 30, a={"success": False, "error": "exit 1"}),
+        span("claude_code.tool", "u", "i", 42, 44, a={"tool_name": "Write"}),
+        span("claude_code.tool.blocked_on_user", "u1", "u", 43, a={"decision": "reject"}),
         span("claude_code.llm_request", "m2", "i", 50),
     )
-    assert words(found) == ["u:Fix it.", "+Bash", "=Bash", "a:None"]
+    assert words(found) == ["u:Fix it.", "+Bash", "+Write", "=Bash", "=Write", "a:None"]
+    assert [step.error for step in found.steps[3:5]] == ["exit 1", "refused by the user"]
 
 
 # --- as frameworks write it ------------------------------------------------------------------------------------------

@@ -14,7 +14,14 @@ from oloproof.importers.otel.seen import Role, Seen
 from oloproof.importers.otel.spans import Span, text_of
 
 PREFIX: Final = "claude_code."
-ROLES: Final[dict[str, Role]] = {"interaction": "workflow", "llm_request": "model", "tool": "tool"}
+ROLES: Final[dict[str, Role]] = {
+    "interaction": "workflow",
+    "llm_request": "model",
+    "tool": "tool",
+    "tool.execution": "tool",
+    "tool.blocked_on_user": "tool",
+}
+_REFUSALS = ("reject", "rejected", "deny", "denied")
 
 
 def read(span: Span) -> Seen | None:
@@ -31,9 +38,14 @@ def read(span: Span) -> Seen | None:
         seen.result = json_or_text(attributes.get("tool_output", attributes.get("new_context", UNSET)))
         if attributes.get("success") in (False, "false"):
             seen.error = text_of(attributes.get("error")) or "error"
+        elif text_of(attributes.get("decision")) in _REFUSALS:
+            seen.error = "refused by the user"
     elif seen.role == "model":
         counted = [attributes.get(key) for key in ("input_tokens", "output_tokens")]
         seen.tokens = sum(count for count in counted if type(count) is int) or None
+        seen.finish = text_of(attributes.get("stop_reason"))
+        if not seen.finish and attributes.get("response.has_tool_call") in (True, "true"):
+            seen.finish = "tool_use"
     elif seen.role == "workflow" and (prompt := text_of(attributes.get("user_prompt"))):
         seen.heard = partial(messages_of, [prompt])
     return seen

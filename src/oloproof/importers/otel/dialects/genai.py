@@ -35,7 +35,7 @@ OPERATIONS: Final[dict[str, Role]] = {
 
 ELIDED: Final = "<elided>"
 _DETAILS = "gen_ai.client.inference.operation.details"
-_EVALUATION = "gen_ai.evaluation.result"
+EVALUATION: Final = "gen_ai.evaluation.result"
 _CHOICE = "gen_ai.choice"
 _CONTENT = ("gen_ai.content.prompt", "gen_ai.content.completion")
 ANSWERS: Final = frozenset((_DETAILS, _CHOICE, _CONTENT[1]))
@@ -150,11 +150,11 @@ def add_events(seen: Seen, events: Iterable[Event]) -> None:
     for event in events:
         body = _body(event)
         if event.name == _DETAILS:
-            attributes = event.attributes
+            attributes = {**event.attributes, **body}
             heard_here, said_here = _messages(attributes, _INPUT, "user"), _messages(attributes, _OUTPUT, "assistant")
             seen.add(Seen(heard=heard_here, said=said_here, finish=_finish(attributes), tokens=_tokens(attributes)))
-        elif event.name == _EVALUATION:
-            seen.scores = {**(seen.scores or {}), **_scores(event.attributes)}
+        elif event.name == EVALUATION:
+            seen.scores = {**(seen.scores or {}), **scores(event.attributes)}
         elif event.name in _CONTENT:
             seen.add(
                 Seen(
@@ -229,7 +229,7 @@ def _add_tool_messages(seen: Seen, heard: list[Message], said: list[Message]) ->
                 seen.add(Seen(result=part.result))
 
 
-def _scores(attributes: dict[str, Any]) -> dict[str, Any]:
+def scores(attributes: dict[str, Any]) -> dict[str, Any]:
     """``gen_ai.evaluation.*`` of one evaluation, by its name."""
     name = text_of(attributes.get("gen_ai.evaluation.name")) or "evaluation"
     keys = {"score.value": "score", "score.label": "label", "explanation": "explanation"}
