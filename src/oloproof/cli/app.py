@@ -30,6 +30,7 @@ COMMANDS = {
     "inspect": "Show a run, its failing cases, or one case step by step.",
     "runs": "List the stored runs.",
     "import": "Turn traces of another format into traces.jsonl.",
+    "collect": "Receive OpenTelemetry over HTTP and write traces.jsonl.",
     "evaluators": "List the evaluators, their keys and an example of each.",
     "schema": "Print the JSON Schema of oloproof.yaml, release.yaml or a dataset's rows.",
 }

@@ -193,13 +193,9 @@ class Import:
             metadata=self._with_metadata(run),
         )
         counts.add(run)
-        try:
-            line = _encoded(recording)
-        except RecursionError:
-            counts.losses["nested_too_deeply"] += 1
-            recording = _shallow(recording)
-            line = _encoded(recording)
-        return Imported(recording, line, run.file, run.line)
+        written, line = line_of(recording)
+        counts.losses["nested_too_deeply"] += written is not recording
+        return Imported(written, line, run.file, run.line)
 
     def _with_metadata(self, run: Run) -> dict[str, Any] | None:
         found = {}
@@ -298,6 +294,15 @@ def at(value: Json, path: Sequence[str]) -> Json:
         found = lookup(value, path[:1])
         return found if found is UNSET else at(found, path[1:])
     return UNSET
+
+
+def line_of(recording: Recording) -> tuple[Recording, bytes]:
+    """The recording's line; where it is nested too deeply, that of what is left when it is cut, and that."""
+    try:
+        return recording, _encoded(recording)
+    except RecursionError:
+        recording = _shallow(recording)
+        return recording, _encoded(recording)
 
 
 def _encoded(recording: Recording) -> bytes:

@@ -118,6 +118,23 @@ class Trace:
         outer = (node for node in self.nodes if node.seen is not None and node.inside is None)
         return next((node.seen.conversation for node in outer if node.seen and node.seen.conversation), "")
 
+    def likely_conversation(self) -> str:
+        """The same before :meth:`settle`, by what has come so far."""
+        for node in sorted(self._by_id.values(), key=_begin):
+            if node.seen is not None and node.seen.conversation and not self._is_below_tool(node):
+                return node.seen.conversation
+        return ""
+
+    def _is_below_tool(self, node: Node) -> bool:
+        around = self._by_id.get(node.parent_id)
+        for _ in range(_MOST_SEARCHED):
+            if around is None:
+                return False
+            if around.role == "tool":
+                return True
+            around = self._by_id.get(around.parent_id)
+        return False
+
     @property
     def has_agent(self) -> bool:
         """There is something to tell of."""

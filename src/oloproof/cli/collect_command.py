@@ -1,0 +1,120 @@
+"""``oloproof collect``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from ipaddress import ip_address
+from pathlib import Path
+from threading import Event, Thread
+
+import click
+
+from oloproof.cli.common import OutputFile
+from oloproof.receiver.gathering import Gathering, Waits
+from oloproof.receiver.server import Limits, Receiver
+from oloproof.receiver.writing import Writer
+
+MEGABYTE = 2**20
+LOOK_EVERY_S = 0.5
+_SECONDS = click.FloatRange(min=0)
+_MEGABYTES = click.IntRange(min=1, max=2**20)
+
+
+@click.command("collect")
+@click.option("-o", "--output", type=OutputFile(), required=True, help="The traces.jsonl to write; it must be new.")
+@click.option("--port", type=click.IntRange(0, 65535), default=4318, show_default=True, help="0: any that is free.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Any but a loopback address needs a token.")
+@click.option("--token-env", metavar="NAME", help="The environment variable with the bearer token that senders give.")
+@click.option(
+    "--quiet", type=_SECONDS, default=10, show_default=True, help="A trace is complete after so many quiet seconds."
+)
+@click.option(
+    "--conversation-quiet",
+    type=_SECONDS,
+    default=600,
+    show_default=True,
+    help="And a conversation, whose user may take a while.",
+)
+@click.option("--max-body", type=_MEGABYTES, default=16, show_default=True, help="The largest request, in MiB.")
+@click.option(
+    "--max-memory", type=_MEGABYTES, default=512, show_default=True, help="The most that waits to be written, in MiB."
+)
+def command(
+    output: Path,
+    port: int,
+    host: str,
+    token_env: str | None,
+    quiet: float,
+    conversation_quiet: float,
+    max_body: int,
+    max_memory: int,
+) -> None:
+    """Receive OpenTelemetry over HTTP and write the trajectory of each run once it is complete.
+
+    Ctrl-C, or a SIGTERM, ends it; then what is still waiting is written too.
+
+    \b
+    Example:
+      oloproof collect --port 4318 -o traces.jsonl
+    """
+    token = _token(host, token_env)
+    if output.exists():
+        raise click.UsageError(f"{output} is there already: name a new file")
+    gathering = Gathering(
+        Waits(trace_s=quiet, conversation_s=max(quiet, conversation_quiet)), most_bytes=max_memory * MEGABYTE
+    )
+    limits = Limits(most_bytes=max_body * MEGABYTE, token=token)
+    try:
+        receiver = Receiver((host, port), gathering, limits, clock=time.monotonic)
+    except OSError as error:
+        raise click.UsageError(f"cannot listen on {host}:{port}: {error.strerror}: choose another --port") from error
+    with receiver, output.open("xb", buffering=0) as file:
+        writer = Writer(file.write)
+        _receive(receiver, writer)
+    print(
+        f"wrote {output}: {writer.trajectories} trajectories, {writer.steps} steps; {writer.unrelated} traces of "
+        f"something else, {gathering.late} records came too late",
+        file=sys.stderr,
+    )
+
+
+def _token(host: str, token_env: str | None) -> str | None:
+    token = None
+    if token_env is not None:
+        token = os.environ.get(token_env, "")
+        if not token:
+            raise click.UsageError(f"--token-env: the environment variable {token_env} is not set")
+    if token is None and not _is_loopback(host):
+        raise click.UsageError(f"--host {host}: others could send, so it needs a --token-env")
+    return token
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _receive(receiver: Receiver, writer: Writer) -> None:
+    """Until a signal comes."""
+    stop = Event()
+    handlers = {each: signal.signal(each, lambda *_: stop.set()) for each in (signal.SIGINT, signal.SIGTERM)}
+    serving = Thread(target=receiver.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+    try:
+        serving.start()
+        host, port = receiver.server_address[:2]
+        print(f"listening on http://{host!s}:{port}", file=sys.stderr, flush=True)
+        while not stop.wait(LOOK_EVERY_S):
+            for traces in receiver.due():
+                writer.run(traces)
+        receiver.shutdown()
+        serving.join()
+        for traces in receiver.due(everything=True):
+            writer.run(traces)
+    finally:
+        for each, handler in handlers.items():
+            signal.signal(each, handler)

@@ -1,0 +1,75 @@
+"""OTLP as Protocol Buffers: messages of ``opentelemetry.proto``, already decoded, as plain spans and log records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from oloproof.importers.otel.otlp import EVENT_NAMES
+from oloproof.importers.otel.spans import Event, Log, Span, text_of
+from oloproof.model.values import MAX_DEPTH, Json
+
+_ERROR: Final = 2
+
+
+def spans(request: Any) -> Iterator[Span]:
+    """The spans of an ``ExportTraceServiceRequest``."""
+    for batch in request.resource_spans:
+        resource = _attributes(batch.resource.attributes)
+        for scoped in batch.scope_spans:
+            for span in scoped.spans:
+                yield _span(span, resource, scoped.scope.name)
+
+
+def logs(request: Any) -> Iterator[Log]:
+    """The log records of an ``ExportLogsServiceRequest``."""
+    for batch in request.resource_logs:
+        for scoped in batch.scope_logs:
+            for record in scoped.log_records:
+                yield _log(record)
+
+
+def _span(span: Any, resource: dict[str, Any], scope: str) -> Span:
+    return Span(
+        trace_id=span.trace_id.hex(),
+        span_id=span.span_id.hex(),
+        parent_id=span.parent_span_id.hex(),
+        name=span.name,
+        start=span.start_time_unix_nano,
+        end=span.end_time_unix_nano,
+        attributes=_attributes(span.attributes),
+        events=[Event(event.name, event.time_unix_nano, _attributes(event.attributes)) for event in span.events],
+        failed=span.status.code == _ERROR,
+        message=span.status.message,
+        resource=resource,
+        scope=scope,
+    )
+
+
+def _log(record: Any) -> Log:
+    attributes = _attributes(record.attributes)
+    name = text_of(getattr(record, "event_name", ""))
+    for key in EVENT_NAMES:
+        name = name or text_of(attributes.get(key))
+    time = record.time_unix_nano or record.observed_time_unix_nano
+    return Log(record.trace_id.hex(), record.span_id.hex(), Event(name, time, attributes, _value(record.body)))
+
+
+def _attributes(pairs: Any) -> dict[str, Any]:
+    return {pair.key: _value(pair.value) for pair in pairs}
+
+
+def _value(value: Any, depth: int = MAX_DEPTH) -> Json:
+    kind = value.WhichOneof("value")
+    if kind is None or depth == 0:
+        return None
+    held = getattr(value, kind)
+    match kind:
+        case "array_value":
+            return [_value(part, depth - 1) for part in held.values]
+        case "kvlist_value":
+            return {pair.key: _value(pair.value, depth - 1) for pair in held.values}
+        case "bytes_value":
+            return held.hex()
+        case _:
+            return held

@@ -1,0 +1,126 @@
+"""The endpoint: OTLP over HTTP, and a thread that writes what is complete.
+
+It answers what the protocol asks for: 200 once a request is kept, 400 for one that cannot be read, and 429 or 503 with
+Retry-After where the sender should try again.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import BoundedSemaphore, Lock
+from typing import Any, Final, cast
+
+from msgspec import Struct
+from msgspec.json import encode
+
+from oloproof.importers.otel.traces import Trace
+from oloproof.receiver.bodies import JSON, LOGS, PROTOBUF, TRACES, Refused, inflated, records
+from oloproof.receiver.gathering import Full, Gathering
+
+MOST_REQUESTS: Final = 32
+"""So many requests are read at the same time."""
+
+RETRY_AFTER_S: Final = 5
+_SOCKET_TIMEOUT_S: Final = 30
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """``most_bytes``: of one body, inflated. ``token`` None: nobody has to say who they are."""
+
+    most_bytes: int
+    token: str | None = None
+
+
+class Receiver(ThreadingHTTPServer):
+    """The endpoint. ``clock`` is in seconds and never goes back."""
+
+    daemon_threads = True
+
+    def __init__(
+        self, address: tuple[str, int], gathering: Gathering, limits: Limits, *, clock: Callable[[], float]
+    ) -> None:
+        super().__init__(address, _Handler)
+        self.limits = limits
+        self.requests = BoundedSemaphore(MOST_REQUESTS)
+        self._gathering = gathering
+        self._lock = Lock()
+        self._clock = clock
+
+    def keep(self, body: bytes, path: str, content_type: str) -> None:
+        """Keep the records of a request. Errors: Refused, Full."""
+        found = records(body, path, content_type)
+        with self._lock:
+            self._gathering.add(found, size=len(body), now=self._clock())
+
+    def due(self, *, everything: bool = False) -> list[list[Trace]]:
+        """The runs that are complete, or all of them."""
+        with self._lock:
+            return list(self._gathering.all() if everything else self._gathering.due(self._clock()))
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A sender that went away is no event."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "oloproof"
+    sys_version = ""
+    timeout = _SOCKET_TIMEOUT_S
+
+    def do_POST(self) -> None:
+        receiver = cast(Receiver, self.server)
+        if not receiver.requests.acquire(blocking=False):
+            self._answer(429, "too many requests at once", retry=True)
+            return
+        try:
+            self._take(receiver)
+        except Refused as refused:
+            self._answer(refused.status, str(refused))
+        except Full:
+            self._answer(503, "too much is waiting to be written", retry=True)
+        finally:
+            receiver.requests.release()
+
+    def do_GET(self) -> None:
+        self._answer(405, f"POST OTLP to {TRACES} or {LOGS}")
+
+    def _take(self, receiver: Receiver) -> None:
+        token = receiver.limits.token
+        given = self.headers.get("Authorization", "")
+        if token is not None and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+            raise Refused(401, "the bearer token is missing or wrong")
+        if self.path not in (TRACES, LOGS):
+            raise Refused(404, f"there are {TRACES} and {LOGS}")
+        content_type = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        encoding = self.headers.get("Content-Encoding", "").strip().lower()
+        body = inflated(self._body(receiver.limits.most_bytes), encoding, receiver.limits.most_bytes)
+        receiver.keep(body, self.path, content_type)
+        self._answer(200, None, content_type=content_type)
+
+    def _body(self, most_bytes: int) -> bytes:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or len(length) > 18:
+            raise Refused(411, "the request needs a Content-Length")
+        if int(length) > most_bytes:
+            raise Refused(413, f"the body is larger than {most_bytes} bytes")
+        return self.rfile.read(int(length))
+
+    def _answer(self, status: int, message: str | None, *, retry: bool = False, content_type: str = JSON) -> None:
+        body = encode({"message": message} if message is not None else {})
+        if message is None and content_type == PROTOBUF:
+            body = b""  # an empty response message
+        self.send_response(status)
+        if retry:
+            self.send_header("Retry-After", str(RETRY_AFTER_S))
+        if status != 200:
+            self.send_header("Connection", "close")  # what is left of the request is not read
+            self.close_connection = True
+        self.send_header("Content-Type", content_type if message is None else JSON)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 -- the name is the base's
+        """Requests are counted, not printed."""
