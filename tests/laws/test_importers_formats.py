@@ -58,6 +58,22 @@ def test_any_bytes_are_told_or_refused(name: str, data: bytes) -> None:
 _CALL = {"id": "1", "function": {"name": "open", "arguments": "{}"}}
 SOUND: dict[str, list[Any]] = {
     "openai": [{"role": "assistant", "content": None, "tool_calls": [_CALL]}, {"role": "tool", "tool_call_id": "1"}],
+    "openai-responses": [
+        {
+            "id": "r",
+            "object": "response",
+            "status": "incomplete",
+            "incomplete_details": {"reason": "max_output_tokens"},
+            "input": [{"role": "user", "content": [{"type": "input_text", "text": "t"}]}],
+            "output": [
+                {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "1", "output": [{"type": "input_text", "text": "t"}]},
+                {"type": "mcp_call", "id": "2", "name": "f", "arguments": "{}", "error": {"message": "m"}},
+                {"type": "web_search_call", "action": {"query": "q"}},
+                {"role": "assistant", "content": [{"type": "refusal", "refusal": "r"}]},
+            ],
+        }
+    ],
     "swe-agent": [
         {
             "trajectory": [{"thought": "t", "action": "ls", "observation": "o", "state": "{}", "execution_time": 1}],
@@ -179,6 +195,25 @@ SOUND: dict[str, list[Any]] = {
                         {"role": "user", "tool_calls": [{"id": "2"}]},
                     ],
                 }
+            ],
+        }
+    ],
+    "anthropic": [
+        {
+            "id": "c",
+            "stop_reason": "tool_use",
+            "system": "s",
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "t"}]},
+                {
+                    "role": "assistant",
+                    "content": [{"type": "thinking"}, {"type": "tool_use", "id": "1", "name": "f", "input": {}}],
+                    "usage": {"input_tokens": 1},
+                },
+                {
+                    "role": "user",
+                    "content": [{"type": "tool_result", "tool_use_id": "1", "is_error": True, "content": ["c"]}],
+                },
             ],
         }
     ],

@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 
 from oloproof.importers.builder import Builder, joined_text, kind_of, text_id
+from oloproof.importers.conversations import MessageError
 from oloproof.model.trajectory import Trajectory
 from oloproof.model.values import Json
 
@@ -24,15 +25,6 @@ _READ = frozenset(
 )
 _SYSTEM = ("system", "developer")
 _RESULT = ("tool", "function")
-
-
-class MessageError(ValueError):
-    """A message (``message`` counts from 1, 0: the whole list) that is none, and what to do."""
-
-    def __init__(self, what: str, *, message: int = 0, hint: str = "") -> None:
-        super().__init__(what)
-        self.message = message
-        self.hint = hint
 
 
 class _Asked(Struct):

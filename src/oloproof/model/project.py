@@ -34,6 +34,7 @@ QuantitySource = Literal["agent_steps", "agent_tool_calls", "latency_ms", "token
 TraceFormat = Literal[
     "adk",
     "agentdojo",
+    "anthropic",
     "atif",
     "auto",
     "claude-code",
@@ -41,6 +42,7 @@ TraceFormat = Literal[
     "jsonl",
     "mini-swe-agent",
     "openai",
+    "openai-responses",
     "otel",
     "swe-agent",
     "tau2",

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from oloproof.importers.chat import Chat, MessageError
+from oloproof.importers.chat import Chat
+from oloproof.importers.conversations import MessageError
 from oloproof.model.trajectory import Step, contradiction
 
 USER = {"role": "user", "content": "hello"}

@@ -14,7 +14,8 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.errors import Problem
-from oloproof.importers.builder import Builder, joined_text, object_of, text_id
+from oloproof.importers.blocks import THINKING, blocks_of, is_call, tell_result, tokens_of
+from oloproof.importers.builder import Builder, object_of, text_id
 from oloproof.importers.documents import documents
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
@@ -144,7 +145,7 @@ class _Teller:
         self._main = MAIN if nested or session.subagents else None
         self._usage = {_message_id(event): object_of(event.get("message")).get("usage") for event in _answers(session)}
         self._parts_called = Counter(
-            _message_id(event) for event in _answers(session) for part in _parts(event) if _is_call(part)
+            _message_id(event) for event in _answers(session) for part in _parts(event) if is_call(part)
         )
 
     def run(self, file: str) -> Run:
@@ -210,7 +211,7 @@ class _Teller:
         builder, message_id = self._builder, _message_id(event)
         if not message_id or message_id != self._message:
             builder.turn()
-            told = _tokens(self._usage.get(message_id))
+            told = tokens_of(self._usage.get(message_id))
             self._tokens = 0 if told is not None and message_id in self._counted else told
             self._counted.add(message_id)
         self._message = message_id
@@ -219,9 +220,9 @@ class _Teller:
                 case {"type": "text", "text": str(text)}:
                     said = {"role": "assistant", "content": text}
                     builder.say(said, agent=agent, inside=inside, tokens=self._untold())
-                case {"type": "tool_use" | "server_tool_use"}:
+                case _ if is_call(part):
                     self._call(part, message_id, inside, agent)
-                case {"type": "thinking" | "redacted_thinking"}:
+                case {"type": str(kind)} if kind in THINKING:
                     builder.losses["reasoning"] += 1
                 case _:
                     builder.losses["other_content"] += 1
@@ -266,15 +267,7 @@ class _Teller:
         for part in _parts(event):
             match part:
                 case {"type": "tool_result"}:
-                    content = joined_text(part.get("content"))
-                    failed = part.get("is_error") is True
-                    text = content if isinstance(content, str) else text_id(content)
-                    builder.result(
-                        UNSET if failed else content,
-                        error=text if failed else None,
-                        call_id=text_id(part.get("tool_use_id")),
-                        inside=inside,
-                    )
+                    tell_result(builder, part, inside)
                 case {"type": "text", "text": str(text)}:
                     builder.hear({"role": "user", "content": text}, inside=inside)
                 case _:
@@ -289,15 +282,7 @@ def _answers(session: _Session) -> Iterator[Event]:
 
 
 def _parts(event: Event) -> list[Any]:
-    """The content of a message, in parts; text alone is one of them."""
-    message = event.get("message")
-    content = message.get("content") if isinstance(message, dict) else message
-    parts = content if isinstance(content, list) else [] if content is None else [content]
-    return [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts]
-
-
-def _is_call(part: Json) -> bool:
-    return isinstance(part, dict) and part.get("type") in ("tool_use", "server_tool_use")
+    return blocks_of(event.get("message"))
 
 
 def _message_id(event: Event) -> str:
@@ -307,12 +292,6 @@ def _message_id(event: Event) -> str:
 def _subagent(raw: Json) -> str:
     """What a call that starts a sub-agent calls it."""
     return text_id(object_of(raw).get("subagent_type")) or "subagent"
-
-
-def _tokens(usage: Json) -> int | None:
-    """All tokens of an answer, those that a cache held included."""
-    counts = [count for key, count in object_of(usage).items() if key.endswith("_tokens") and type(count) is int]
-    return sum(counts) if counts else None
 
 
 def _opening(events: Sequence[Event]) -> Json:

@@ -14,13 +14,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
-
-from oloproof.errors import Problem
 from oloproof.importers.builder import list_of, object_of
 from oloproof.importers.chat import LOSSES as CHAT_LOSSES
-from oloproof.importers.chat import Chat, MessageError
-from oloproof.importers.documents import Document, documents
+from oloproof.importers.chat import Chat
+from oloproof.importers.conversations import Conversation, MessageError, own_facts, read_conversations
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -34,14 +31,6 @@ LOSSES: Final[Mapping[str, str]] = {
     "ends_unexplained": "runs that end on a tool's result: only the environment knows whether that tool ends a run",
     "empty_references": "tasks without a reference action: they declare no tools, rather than that none may be called",
 }
-
-
-class _Value(Struct, frozen=True):
-    """What may be a run: where it stands (for messages), its line in JSON Lines (0 elsewhere), and what it is."""
-
-    where: str
-    line: int
-    value: Json
 
 
 # --- what the file is made of -----------------------------------------------------------------------------------------
@@ -78,53 +67,17 @@ def _is_function_call(call: dict[str, Any]) -> bool:
 def read(sources: Sequence[Source]) -> Iterator[Item]:
     """Files of a message list, an object with ``messages``, a list of either, JSON Lines of them or of messages, or
     tau-bench results. A run's case is its ``id``, ``case_id`` or ``case``."""
-    for source in sources:
-        nothing = True
-        for item in _values(source):
-            nothing = False
-            yield item if isinstance(item, Problem) else _item(item, source.name)
-        if nothing:
-            hint = "export the runs and import that file"
-            yield Problem("OLO323", "the file holds no run", hint, file=source.name)
-
-
-def _values(source: Source) -> Iterator[_Value | Problem]:
-    """What may be runs in a file, whatever holds them."""
-    messages: list[Json] = []
-    for number, document in enumerate(documents(source), 1):
-        match document:
-            case Problem():
-                yield document
-            case Document(line, value) if _is_message(value) and len(messages) == number - 1:
-                messages.append(value)
-            case Document(0, list(values)) if not any(map(_is_message, values)):
-                single = len(values) == 1
-                yield from (_Value("" if single else f"run {each}", 0, run) for each, run in enumerate(values, 1))
-            case Document(line, value):
-                for each, message in enumerate(messages, 1):  # they were no lines of one list after all
-                    yield _Value(f"run {each}", 0, message)
-                messages = []
-                yield _Value(f"run {number}" if line else "", line, value)
-    if messages:
-        yield _Value("", 0, messages)
+    return read_conversations(sources, is_message=_is_message, run=_run)
 
 
 def _is_message(value: Json) -> bool:
     return isinstance(value, dict) and "role" in value and "messages" not in value and "traj" not in value
 
 
-def _item(item: _Value, file: str) -> Item:
-    try:
-        return _run(item, file)
-    except MessageError as error:
-        place = ", ".join(part for part in (item.where, f"message {error.message}" if error.message else "") if part)
-        return Problem("OLO322", f"{place}: {error}" if place else str(error), error.hint, file=file, line=item.line)
-
-
 # --- one run -------------------------------------------------------------------------------------------------------
 
 
-def _run(item: _Value, file: str) -> Run:
+def _run(item: Conversation, file: str) -> Run:
     match item.value:
         case {"traj": list(messages)}:
             return _tau_bench(item, item.value, messages, file)
@@ -145,27 +98,22 @@ def _run(item: _Value, file: str) -> Run:
             )
 
 
-def _plain(item: _Value, value: dict[str, Any], messages: Sequence[Json], file: str) -> Run:
+def _plain(item: Conversation, value: dict[str, Any], messages: Sequence[Json], file: str) -> Run:
     chat = Chat(messages)
-    name = next((value[key] for key in ("id", "case_id", "case") if isinstance(value.get(key), str | int)), "")
-    trial, expected, metadata = value.get("trial"), value.get("expected"), value.get("metadata")
     return Run(
         file=file,
         line=item.line,
-        case=str(name) or None,
-        trial=trial if type(trial) is int and trial >= 1 else None,
         output=chat.output,
         trajectory=chat.trajectory(truncated=chat.ends_on_open_call, errors_recorded=False),
         input=value.get("input", {"messages": chat.opening}),
-        expected=expected if isinstance(expected, dict) else None,
-        metadata=metadata if isinstance(metadata, dict) else None,
+        **own_facts(value),
         losses=chat.losses,
         unanswered=len(chat.builder.unanswered),
         origin=value,
     )
 
 
-def _tau_bench(item: _Value, value: dict[str, Any], messages: Sequence[Json], file: str) -> Run:
+def _tau_bench(item: Conversation, value: dict[str, Any], messages: Sequence[Json], file: str) -> Run:
     chat = Chat(messages, error_prefix="Error")
     truncated = _cut_off(chat, chat.losses)
     task = object_of(object_of(value.get("info")).get("task"))

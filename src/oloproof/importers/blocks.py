@@ -1,0 +1,47 @@
+"""Content blocks as the Messages API of Anthropic has them: text, calls, results, thinking."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from oloproof.importers.builder import Builder, joined_text, object_of, text_id
+from oloproof.importers.pairing import Call
+from oloproof.model.values import Json
+
+CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
+THINKING: Final = ("thinking", "redacted_thinking")
+
+
+def blocks_of(message: Json) -> list[Any]:
+    """The content of a message, in blocks; text alone is one of them."""
+    content = message.get("content") if isinstance(message, dict) else message
+    blocks = content if isinstance(content, list) else [] if content is None else [content]
+    return [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
+
+
+def is_call(block: Json) -> bool:
+    """A call of a tool, of the client's or the server's."""
+    return isinstance(block, dict) and block.get("type") in CALLS
+
+
+def tell_result(builder: Builder, block: dict[str, Any], inside: Call | None = None) -> None:
+    """The result that a ``tool_result`` block, or one of a server's tool, holds. A result that does not say that it
+    is an error is none."""
+    content = joined_text(block.get("content"))
+    refused = isinstance(content, dict) and str(content.get("type")).endswith("_error")
+    failed = block.get("is_error") is True or refused
+    text = text_id(content.get("error_code") or content) if isinstance(content, dict) else text_id(content)
+    builder.result(
+        UNSET if failed else content,
+        error=text if failed else None,
+        call_id=text_id(block.get("tool_use_id")),
+        inside=inside,
+    )
+
+
+def tokens_of(usage: Json) -> int | None:
+    """All tokens of an answer, those that a cache held included."""
+    counts = [count for key, count in object_of(usage).items() if key.endswith("_tokens") and type(count) is int]
+    return sum(counts) if counts else None

@@ -1,0 +1,254 @@
+"""Items of OpenAI's Responses API: the input of a request, the output of a response, or both.
+
+A call and its result are items of their own, paired by ``call_id`` (``id`` names the item); tools that OpenAI runs, and
+those of MCP servers, have both in one item. Nothing groups the items of one response in a list: what the model called
+before anything came back, it called together. New item types appear often; one that is not known here is a step
+nobody looks into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from oloproof.importers.builder import Builder, joined_text, kind_of, list_of, object_of, text_id
+from oloproof.importers.conversations import Conversation, MessageError, certain_where, own_facts, read_conversations
+from oloproof.importers.format import Confidence, Importer, Item, Run
+from oloproof.importers.head import Head
+from oloproof.importers.source import Source
+from oloproof.model.case import AttemptError
+from oloproof.model.values import Json
+
+UNFINISHED: Final = ("incomplete", "in_progress", "queued", "cancelled")
+TEXTS: Final = ("input_text", "output_text", "text")
+FREE: Final = ("custom_tool_call",)
+"""Calls whose input is text by design."""
+ANSWERED_LATER: Final = (
+    "apply_patch_call",
+    "computer_call",
+    "custom_tool_call",
+    "function_call",
+    "local_shell_call",
+    "shell_call",
+)
+ANSWERED_INSIDE: Final[Mapping[str, str | None]] = {
+    "code_interpreter_call": "outputs",
+    "file_search_call": "results",
+    "image_generation_call": "result",
+    "mcp_call": "output",
+    "web_search_call": None,
+}
+"""Tools that ran before the item was written, and where it holds the result (None: nowhere)."""
+_ENVELOPE: Final = frozenset({"type", "id", "call_id", "status", "name", "error", "output", "agent", "phase"})
+_KNOWN: Final = (*ANSWERED_LATER, *ANSWERED_INSIDE)
+
+LOSSES: Final[Mapping[str, str]] = {
+    "reasoning": "the model's reasoning: it is no step",
+    "system_messages": "system prompts in the middle of a conversation: they are no step of the agent",
+    "unread_parts": "parts of messages that are no text: images, files",
+    "opaque_items": "items of types that are not known: each is a step that holds the item as it is",
+}
+
+
+def sniff(head: Head) -> Confidence | None:
+    return certain_where(head, _is_ours)
+
+
+def _is_ours(value: Json) -> bool:
+    match value:
+        case {"object": "response", "output": list()}:
+            return True
+        case {"type": str(kind), "status": _} | {"type": str(kind), "call_id": _} if kind in _KNOWN:
+            return True
+        case {"type": "function_call_output" | "custom_tool_call_output", "call_id": _}:
+            return True
+        case {"role": str(), "content": [{"type": "input_text" | "output_text"}, *_]}:
+            return True
+        case list(items):
+            return any(map(_is_ours, items))
+        case dict(held):
+            return any(any(map(_is_ours, list_of(held.get(key)))) for key in ("items", "input", "output"))
+        case _:
+            return False
+
+
+def read(sources: Sequence[Source]) -> Iterator[Item]:
+    """Files of an item list, an object with ``items`` or with ``input`` and ``output``, a list of either, or JSON Lines
+    of them or of items. A run's case is its ``case_id`` or ``case``, or the ``id`` of its response."""
+    return read_conversations(sources, is_message=_is_item, run=_run)
+
+
+def _is_item(value: Json) -> bool:
+    if not isinstance(value, dict) or any(isinstance(value.get(key), list) for key in ("items", "messages")):
+        return False
+    if "role" in value:
+        return True
+    return isinstance(value.get("type"), str) and not ("input" in value and "output" in value)
+
+
+def _run(item: Conversation, file: str) -> Run:
+    value = {"items": item.value} if isinstance(item.value, list) else object_of(item.value)
+    response = object_of(value.get("response")) or value
+    items = _items(value, response)
+    teller = _Teller()
+    for number, each in enumerate(items, 1):
+        if not isinstance(each, dict):
+            raise MessageError(f"an item is an object, not {kind_of(each)}", message=number)
+    teller.tell(items)
+    builder, status = teller.builder, response.get("status")
+    failed = status == "failed" or bool(response.get("error"))
+    error = object_of(response.get("error"))
+    said = text_id(error.get("message") or error.get("code") or response.get("error")) if failed else ""
+    why = object_of(response.get("incomplete_details")).get("reason")
+    return Run(
+        file=file,
+        line=item.line,
+        output=UNSET if failed or builder.answer is None else {"answer": builder.answer},
+        error=AttemptError(kind="system_error", message=said or "the response failed") if failed else None,
+        trajectory=builder.trajectory(
+            truncated=failed or status in UNFINISHED or builder.ends_on_open_call,
+            errors_recorded=teller.errors_recorded,
+        ),
+        input={"messages": teller.opening} if teller.opening else UNSET,
+        losses=builder.losses,
+        unanswered=len(builder.unanswered),
+        origin=value,
+        **own_facts(value, status=status, incomplete=why, model=response.get("model")),
+    )
+
+
+def _items(value: dict[str, Any], response: dict[str, Any]) -> list[Any]:
+    """All items of a run, from wherever its object has them."""
+    if isinstance(value.get("items"), list):
+        return list(value["items"])
+    output = response.get("output")
+    asked = value.get("input")
+    if not isinstance(output, list) and not isinstance(asked, list):
+        hint = "a run is a list of items, or an object with `items`, or with `input` and `output`"
+        raise MessageError("it holds no items of the Responses API", hint=hint)
+    before = [{"role": "user", "content": asked}] if isinstance(asked, str) else list_of(asked)
+    return [*before, *list_of(output)]
+
+
+class _Teller:
+    """Tells the items of a run. ``opening``: those before the model's first · ``errors_recorded``: every result was of
+    a tool whose item says whether it failed."""
+
+    def __init__(self) -> None:
+        self.builder = Builder()
+        self.opening: list[Json] = []
+        self.errors_recorded = True
+        self._began = False
+
+    def tell(self, items: Sequence[dict[str, Any]]) -> None:
+        """All of them, in the groups that the model answered in."""
+        answer: list[dict[str, Any]] = []
+        for item in items:
+            if _is_models(item):
+                answer.append(item)
+                continue
+            self._answer(answer)
+            answer = []
+            self._hear(item)
+        self._answer(answer)
+
+    def _answer(self, items: Sequence[dict[str, Any]]) -> None:
+        """What the model said and called before anything came back."""
+        if not items:
+            return
+        self._began = True
+        self.builder.turn()
+        together = sum(item.get("type") in ANSWERED_LATER for item in items) > 1
+        for item in items:
+            kind = text_id(item.get("type"))
+            if kind == "reasoning":
+                self.builder.losses["reasoning"] += 1
+            elif kind in ANSWERED_LATER:
+                self._call(item, kind, parallel=together)
+            elif kind in ANSWERED_INSIDE:
+                self._call_with_result(item, kind)
+            elif kind in ("", "message"):
+                self.builder.say(self._said(item))
+            else:
+                self.builder.losses["opaque_items"] += 1
+                self.builder.hear(item, kind="decision")
+
+    def _call(self, item: dict[str, Any], kind: str, *, parallel: bool) -> None:
+        builder = self.builder
+        if kind in FREE:
+            arguments = item.get("input")
+        elif kind == "function_call":
+            arguments = builder.arguments(item.get("arguments"))
+        else:
+            arguments = _asked(item)
+        name = text_id(item.get("name")) if "name" in item else _tool(kind)
+        builder.call(name, arguments, call_id=text_id(item.get("call_id")), parallel=parallel)
+
+    def _call_with_result(self, item: dict[str, Any], kind: str) -> None:
+        builder, held = self.builder, ANSWERED_INSIDE[kind]
+        arguments = builder.arguments(item.get("arguments")) if kind == "mcp_call" else _asked(item)
+        name = text_id(item.get("name")) if "name" in item else _tool(kind)
+        call = builder.call(name, arguments, call_id=text_id(item.get("id")))
+        failed = bool(item.get("error")) or item.get("status") == "failed"
+        if not failed and item.get("status") in UNFINISHED:
+            return
+        result = item.get(held) if held is not None else None
+        error = object_of(item.get("error"))
+        text = text_id(error.get("message") or item.get("error")) or "failed"
+        builder.result(UNSET if failed or result is None else result, error=text if failed else None, call=call)
+
+    def _hear(self, item: dict[str, Any]) -> None:
+        kind = text_id(item.get("type"))
+        if kind.endswith("_output"):
+            self._began = True
+            self.errors_recorded = False
+            name = text_id(item.get("name")) or None
+            output = joined_text(item.get("output"), kinds=TEXTS)
+            self.builder.result(output, call_id=text_id(item.get("call_id")), name=name)
+            return
+        if not self._began:
+            self.opening.append(item)
+        if item.get("role") not in ("system", "developer"):
+            self.builder.hear(self._said(item))
+        elif self._began:
+            self.builder.losses["system_messages"] += 1
+
+    def _said(self, item: dict[str, Any]) -> dict[str, Any]:
+        content, role = item.get("content"), text_id(item.get("role"))
+        if not isinstance(content, list):
+            return {"role": role, "content": content}
+        texts = [part for part in content if object_of(part).get("type") in TEXTS]
+        refusals = [part["refusal"] for part in content if isinstance(object_of(part).get("refusal"), str)]
+        self.builder.losses["unread_parts"] += len(content) - len(texts) - len(refusals)
+        said = {"role": role, "content": joined_text(texts, kinds=TEXTS) if texts else ""}
+        return {**said, "refusal": "".join(refusals)} if refusals else said
+
+
+def _is_models(item: dict[str, Any]) -> bool:
+    """The item is of the model's making, rather than of a user, a tool or the application."""
+    kind = text_id(item.get("type"))
+    if kind in ("", "message"):
+        return item.get("role") == "assistant"
+    return not kind.endswith("_output")
+
+
+def _tool(kind: str) -> str:
+    """What a tool without a name is called: ``web_search`` for ``web_search_call``."""
+    return kind.removesuffix("_call")
+
+
+def _asked(item: dict[str, Any]) -> dict[str, Any]:
+    """What a tool that is no function was asked: all that the item says besides who, when and what came of it."""
+    held = ANSWERED_INSIDE.get(item["type"])
+    return {key: fact for key, fact in item.items() if key not in _ENVELOPE and key != held and fact is not None}
+
+
+IMPORTER: Final = Importer(
+    name="openai-responses",
+    about="items of OpenAI's Responses API, and its responses",
+    sniff=sniff,
+    read=read,
+    losses=LOSSES,
+)
