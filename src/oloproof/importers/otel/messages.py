@@ -106,6 +106,36 @@ def joined(parts: Iterable[Part]) -> str | None:
     return None if None in texts else "".join([text for text in texts if text is not None])
 
 
+class Stored(Struct, frozen=True):
+    """Messages as a span holds them, read when they are asked for."""
+
+    raw: Json
+    role: str
+
+    def __call__(self) -> list[Message] | None:
+        return messages_of(self.raw, role=self.role)
+
+    def after(self, earlier: Stored, read: list[Message]) -> list[Message] | None:
+        """The same, where ``read`` is what ``earlier`` holds: of a history that goes on, only what is new is read."""
+        if isinstance(self.raw, str) and isinstance(earlier.raw, str) and read:
+            begun = earlier.raw.rstrip()
+            rest = self.raw[len(begun) - 1 :].lstrip()
+            if begun.endswith("]") and rest.startswith(",") and self.raw.startswith(begun[:-1]):
+                new = messages_of(f"[{rest[1:]}", role=self.role)
+                return None if new is None else together([*read, *new], len(read))
+        return self()
+
+
+def together(messages: list[Message], start: int = 0) -> list[Message]:
+    """The messages, those from ``start`` on that are items of one answer as one."""
+    found = messages[:start]
+    for message in messages[start:]:
+        if message.role == "assistant" and found and found[-1].role == "assistant":
+            message = Message("assistant", found.pop().parts + message.parts)
+        found.append(message)
+    return found
+
+
 def messages_of(value: Json, *, role: str = "user") -> list[Message] | None:
     """Messages, in JSON text or not; text that is no JSON is one message of ``role``. None: there are none to read."""
     if isinstance(value, str):
@@ -136,14 +166,7 @@ def messages_of(value: Json, *, role: str = "user") -> list[Message] | None:
             value = batch
         case _:
             pass
-    read: list[Message] = []
-    for each in value:
-        message = message_of(each, role=role)
-        if message is None:
-            continue
-        if message.role == "assistant" and read and read[-1].role == "assistant":
-            message = Message("assistant", read.pop().parts + message.parts)  # items of one answer
-        read.append(message)
+    read = together([message for each in value if (message := message_of(each, role=role)) is not None])
     return read or (None if value else [])
 
 

@@ -16,7 +16,7 @@ from msgspec import UNSET
 from oloproof.importers.builder import arguments_of
 from oloproof.importers.otel.histories import Histories
 from oloproof.importers.otel.known import Known, Pending
-from oloproof.importers.otel.messages import Message, Unread, joined
+from oloproof.importers.otel.messages import Message, Stored, Unread, joined
 from oloproof.importers.otel.seen import Messages
 from oloproof.importers.otel.story import Entry, HandOff, Heard, Planned, Result, Turn
 from oloproof.importers.otel.traces import Node, Trace, is_transfer
@@ -52,6 +52,7 @@ class Plan:
         self._planned: dict[int, Planned] = {}
         self._turns: dict[Any, Turn] = {}
         self._ends: dict[int, int] = {}
+        self._last_heard: dict[Any, tuple[Stored, list[Message]]] = {}
         self._transfers: list[Planned] = []
         self._agents: dict[str, list[tuple[int, str]]] = {}
         self._histories = Histories(self._known, losses)
@@ -119,7 +120,7 @@ class Plan:
         seen = node.seen
         assert seen is not None
         inside = self._inside(node)
-        heard = self._messages(seen.heard)
+        heard = self._messages(seen.heard, node.scope)
         if heard is not None:
             self._recall(node, inside, heard)
         said = self._messages(seen.said)
@@ -143,12 +144,17 @@ class Plan:
         self._add(turn.time, _TURN, turn)
         self.last = turn
 
-    def _messages(self, messages: Messages | None) -> list[Message] | None:
+    def _messages(self, messages: Messages | None, scope: Any = None) -> list[Message] | None:
+        """What was said; of a history (one of ``scope``) only what the last one has not is read."""
         if messages is None:
             return None
-        read = messages()
+        last = self._last_heard.get(scope)
+        is_history = scope is not None and isinstance(messages, Stored)
+        read = messages.after(*last) if isinstance(messages, Stored) and is_history and last else messages()
         if read is None:
             self.losses["unreadable_messages"] += 1
+        elif isinstance(messages, Stored) and is_history:
+            self._last_heard[scope] = (messages, read)
         return read
 
     def _answer(self, turn: Turn, node: Node, said: list[Message]) -> None:

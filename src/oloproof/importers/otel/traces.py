@@ -7,7 +7,7 @@ that lead in a circle; log records name their span, only its trace, or a span th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from msgspec import Struct
@@ -296,6 +296,10 @@ def _merge_models(nodes: list[Node]) -> None:
             outer.seen.role = "workflow"
 
 
+NO_TRACE: Final = "file "
+"""What comes before the file where records name no trace."""
+
+
 class Traces:
     """All traces of an import."""
 
@@ -306,7 +310,7 @@ class Traces:
     def add(self, record: Span | Log, file: str, line: int) -> None:
         """A span or a log record of a file. What names no trace is one with the rest of its file that names none."""
         trace_id = record.trace_id
-        key = trace_id or f"file {file}"
+        key = trace_id or f"{NO_TRACE}{file}"
         trace = self._traces.get(key)
         if trace is None:
             trace = self._traces[key] = Trace(trace_id, file, line)
@@ -323,13 +327,13 @@ class Traces:
             trace.settle(losses)
         return sorted((trace for trace in traces if trace.has_agent), key=lambda trace: _begin(trace.nodes[0]))
 
-    def runs(self, losses: Counter[str]) -> Iterator[list[Trace]]:
-        """The traces of each run, in the order in which they began; the traces that tell of no agent are left out.
+    def runs(self, losses: Counter[str], only: Iterable[str] | None = None) -> Iterator[list[Trace]]:
+        """The traces of each run (``only``: of those among these traces), in the order in which they began.
 
         A trace is let go when its run was taken.
         """
         runs: dict[tuple[str, str], list[Trace]] = {}
-        for key in list(self._traces):
+        for key in list(self._traces if only is None else only):
             trace = self._traces.pop(key)
             trace.settle(losses)
             conversation = trace.conversation

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from fakes.imports import Found, as_lines, claims, imported, refusal
+from fakes.imports import Found, Memory, as_lines, claims, imported, refusal
 from fakes.telemetry import agent, asks, attributes, chat, log, otlp, says, span, told, tool, user
 from oloproof.importers.format import Confidence
+from oloproof.importers.otel.traces import Trace
+from oloproof.importers.registry import importer
 from oloproof.model.case import AttemptError
 from oloproof.model.reading import Reading
 from oloproof.model.trajectory import Step
@@ -249,6 +251,27 @@ def test_traces_of_a_conversation_are_one_run() -> None:
     assert found.losses == {}
     elsewhere = read(*turn(1, first, "One."), chat("z", trace="other"))
     assert elsewhere.names == [("talk", 1), ("file_2", 1)]
+
+
+def test_of_large_files_only_what_is_incomplete_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def talk(trace: str, conversation: str = "") -> list[Any]:
+        a = {"gen_ai.conversation.id": conversation} if conversation else {}
+        return [agent("a", "a", trace=trace, a=a), chat("m", "a", 10, said=[says(f"I am {trace}.")], trace=trace)]
+
+    talks = [talk("t1", "c"), talk("t2"), talk("t3", "d"), talk("t4", "c"), talk("t5")]
+    spans = [pair[0] for pair in talks[:3]] + [pair[1] for pair in talks[:3]] + [*talks[3], *talks[4]]
+    data = as_lines(*map(otlp, spans), otlp(logs=[log("gen_ai.choice", {"message": {"content": "?"}}, trace="t6")]))
+    wanted = {each.case: each.output for each in imported("otel", data).recordings if each.case in ("c", "d")}
+    kept: list[int] = []
+    settle = Trace.settle
+    monkeypatch.setattr(Trace, "settle", lambda trace, losses: (kept.append(len(told)), settle(trace, losses)))
+    monkeypatch.setattr("oloproof.importers.formats.otel.READ_ONCE_BYTES", 0)
+    told: list[Any] = []
+    told.extend(importer("otel").read([Memory(data)]))
+    assert [run.output["answer"] for run in told] == ["I am t2.", "I am t3.", "I am t4.", "I am t5.", "?"]
+    assert kept == [0, 1, 2, 2, 3, 4]
+    found = {run.case: run.output for run in told if run.case}
+    assert found == wanted
 
 
 def test_a_user_who_breaks_in_is_heard() -> None:

@@ -8,13 +8,12 @@ span or on the event ``gen_ai.client.inference.operation.details``, ``gen_ai.too
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, Final
 
 from msgspec import UNSET
 
 from oloproof.importers.builder import text_id
-from oloproof.importers.otel.messages import Answer, Asked, Message, Text, json_or_text, message_of, messages_of
+from oloproof.importers.otel.messages import Answer, Asked, Message, Stored, Text, json_or_text, message_of
 from oloproof.importers.otel.seen import Role, Seen
 from oloproof.importers.otel.spans import Event, Span, text_of
 from oloproof.model.values import Json
@@ -97,7 +96,7 @@ def _agent(span: Span, role: Role) -> str:
 def _messages(attributes: dict[str, Any], keys: tuple[str, ...], role: str) -> Any:
     for key in keys:
         if (value := attributes.get(key)) is not None:
-            return partial(messages_of, value, role=role)
+            return Stored(value, role)
     return None
 
 
