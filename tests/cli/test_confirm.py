@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 from fakes.projects import Done, Row, case, oloproof, project, write_lines
+from oloproof.model.comparison import Comparison
+from oloproof.model.run import Run
+from oloproof.pipeline import running
+from oloproof.pipeline.ports import Ports
 
 WHICH = """
 import json
@@ -184,3 +188,25 @@ def test_runs_of_different_numbers_of_trials_are_not_compared(tmp_path: Path) ->
     done = oloproof(tmp_path, "compare", "latest", "base.json")
     assert (done.code, "tried each case 3 times, and the baseline" in done.err) == (2, True)
     assert "[OLO617]" in done.err
+
+
+def test_a_baseline_of_other_trials_is_refused_before_a_case_runs(tmp_path: Path) -> None:
+    against_baseline(tmp_path, {}, trials=2)
+    before = oloproof(tmp_path, "runs", "--json").out
+    done = oloproof(tmp_path, "run", "--trials", "3", "--baseline", "base.json")
+    assert (done.code, "this run would try each case 3 times, and the baseline" in done.err) == (2, True)
+    assert oloproof(tmp_path, "runs", "--json").out == before
+
+
+def test_a_run_has_come_to_no_end_before_its_re_runs_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it is killed between, what was run again must not pass for its own trials."""
+    seen = []
+
+    def spy(_: Any, run: Run, comparison: Comparison, *rest: Any, ports: Ports, **others: Any) -> Comparison:
+        seen.append(ports.store.find(run.id).status)
+        return comparison
+
+    monkeypatch.setattr(running, "confirmed", spy)
+    against_baseline(tmp_path, {"c2": {"1": "no"}})
+    assert seen == ["running"]
+    assert oloproof(tmp_path, "runs", "--json").json["runs"][0]["status"] == "complete"

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oloproof.stats import proportion
+from oloproof.stats.proportion import Method
 from oloproof.stats.trials import Metric, Trials, bounds, counted, estimate, estimate_of_clusters, interval, of_clusters
 
 metrics = st.sampled_from(["pass_at_k", "pass_hat_k"])
@@ -194,3 +195,20 @@ def test_counted_clusters_are_the_cases(suite: list[Trials], metric: Metric, k: 
         interval(suite, metric=metric, k=k), rel=1e-12
     )
     assert estimate_of_clusters(counted_suite, metric=metric, k=k) == estimate(suite, metric=metric, k=k)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.data(), whole, metrics, st.sampled_from(["wilson", "exact"]))
+def test_naming_groups_never_narrows(data: st.DataObject, suite: list[Trials], metric: Metric, method: Method) -> None:
+    groups = data.draw(st.lists(st.integers(0, 5), min_size=len(suite), max_size=len(suite)))
+    grouped = interval(suite, metric=metric, groups=groups, method=method)
+    alone = interval(suite, metric=metric, method=method)
+    assert grouped.lower <= alone.lower + ROUNDING
+    assert alone.upper <= grouped.upper + ROUNDING
+
+
+def test_groups_that_were_made_alike_are_no_further_evidence() -> None:
+    """A fifth of the cases always fails, and each group was given one of them."""
+    suite = [Trials(5, 0)] * 160 + [Trials(0, 5)] * 40
+    groups = [case % 40 for case in range(200)]
+    assert interval(suite, metric="pass_hat_k", groups=groups) == interval(suite, metric="pass_hat_k")

@@ -3,6 +3,9 @@
 What is told is whatever lets something pass now that did not pass before, rule by rule; whether other changes make up
 for it is for a person to say. A rule is the same rule if it has the same id, or, where none has, if nothing but its id
 differs.
+
+Where an undecided rule blocks nothing, asking for more evidence is a relaxation too: what was a FAIL is undecided then.
+And one rule that passes is enough there, so that a new rule is a new way to pass.
 """
 
 from __future__ import annotations
@@ -58,10 +61,10 @@ def relaxations(policy: Policy | None, base: Policy) -> tuple[Relaxation, ...]:
 
 def _of_policy(policy: Policy, base: Policy) -> Iterator[Relaxation]:
     level, level_was = policy.confidence_level, base.confidence_level
-    if level < level_was:
+    if level < level_was or (level > level_was and _lets_undecided_pass(policy)):
         yield Relaxation(rule=None, key="confidence_level", now=f"{level:g}", was=f"{level_was:g}")
-    if (policy.interval_method, base.interval_method) == ("wilson", "exact"):
-        yield Relaxation(rule=None, key="interval_method", now="wilson", was="exact")
+    if policy.interval_method != base.interval_method:  # each is the wider one somewhere: 72 of 72 at 0.95 pass exactly
+        yield Relaxation(rule=None, key="interval_method", now=policy.interval_method, was=base.interval_method)
     reviewed = any(rule.requires_manual_review for rule in (*policy.rules, *base.rules))
     for state in _STATES:
         if blocks(state, base) and not blocks(state, policy) and (reviewed or state != "MANUAL_REVIEW"):
@@ -72,16 +75,42 @@ def _of_policy(policy: Policy, base: Policy) -> Iterator[Relaxation]:
         more = f" and {len(accepted) - _MOST_CASES} more" if len(accepted) > _MOST_CASES else ""
         now = f"it accepts {', '.join(map(repr, accepted[:_MOST_CASES]))}{more}"
         yield Relaxation(rule=None, key="accept_changed_cases", now=now, was="it did not")
+    evident, evident_was = ([] if each.early_stopping is None else each.early_stopping.rules for each in (policy, base))
+    for rule in (rule for rule in evident if rule not in evident_was):
+        now = f"evidence may settle {rule!r} before all cases ran"
+        yield Relaxation(rule=None, key="early_stopping", now=now, was="it could not")
+
+
+def _lets_undecided_pass(policy: Policy) -> bool:
+    return not blocks("INSUFFICIENT_EVIDENCE", policy)
 
 
 def _of_rules(policy: Policy, base: Policy) -> Iterator[Relaxation]:
     rules = {rule.id: rule for rule in policy.rules}
+    undecided = _lets_undecided_pass(policy)
     for was in base.rules:
         now = rules.get(was.id)
         if now is not None:
             yield from _of_rule(now, was)
+            if undecided and not isinstance(now, ObservedCount | MaxNewFailures):  # these fail on whatever there is
+                yield from _of_evidence(now, was)
         elif not any(replace(rule, id=was.id) == was for rule in policy.rules):
             yield Relaxation(rule=was.id, key=None, now="no such rule", was=f"of kind {_kind(was)}", gone=True)
+    ids = {rule.id for rule in base.rules}
+    for new in policy.rules if undecided else ():
+        if new.id not in ids and not any(replace(new, id=was.id) == was for was in base.rules):
+            now_text, was_text = "a PASS of it alone is enough where the others are undecided", "there was no such rule"
+            yield Relaxation(rule=new.id, key=None, now=now_text, was=was_text)
+
+
+def _of_evidence(now: Rule, was: Rule) -> Iterator[Relaxation]:
+    """What a rule asks for more before it may fail."""
+    if now.min_cases > was.min_cases:
+        yield Relaxation(rule=now.id, key="min_cases", now=str(now.min_cases), was=str(was.min_cases))
+    if now.max_missing is not None and (
+        was.max_missing is None or Fraction(now.max_missing) < Fraction(was.max_missing)
+    ):
+        yield Relaxation(rule=now.id, key="max_missing", now=now.max_missing, was=_said(was.max_missing))
 
 
 def _of_rule(now: Rule, was: Rule) -> Iterator[Relaxation]:

@@ -13,7 +13,7 @@ from oloproof.model.case import Case
 from oloproof.model.collector import collector_paused
 from oloproof.model.comparison import Comparison, Membership, Sides
 from oloproof.model.decision import PairRule, Policy
-from oloproof.model.project import Project
+from oloproof.model.project import Project, RecordedSystem
 from oloproof.model.run import Report, Run
 from oloproof.model.tally import Move
 from oloproof.pipeline.deciding import report
@@ -46,10 +46,7 @@ def compare(
         raise UsageError(Problem("OLO619", f"run {now.run} would be compared with itself", "name another baseline"))
     ids = {side.case_id for side in now.cases}
     _refuse(was, f"run {now.run}", project=now.project, criteria=now.criteria, ids=ids)
-    if now.trials != was.trials:
-        message = f"run {now.run} tried each case {_times(now.trials)}, and the baseline {was.run} {_times(was.trials)}"
-        hint = "a case passes if all its trials do, so compare runs of equally many: --trials"
-        raise UsageError(Problem("OLO617", message, hint))
+    _refuse_other_trials(was, f"run {now.run} tried", trials=now.trials)
     with collector_paused():
         found = metrics.compare(now, was, membership=membership, accepted=accepted)
     kept = store.comparison(candidate.id)
@@ -74,11 +71,20 @@ def _times(trials: int) -> str:
 def refuse_incomparable(store: Store, baseline: Baseline, project: Project, cases: Iterable[Case]) -> None:
     """Before the cases are run, what would make comparing them with the baseline meaningless.
 
-    Errors: UsageError as of :func:`compare`, which sees the run itself.
+    Errors: UsageError as of :func:`compare`, which sees the run itself, and the trials of recordings too.
     """
     was = store.sides(baseline.id, identified=False) if isinstance(baseline, Run) else baseline
     criteria = [evaluator.criterion for evaluator in project.evaluators]
     _refuse(was, "this run", project=project.name, criteria=criteria, ids={case.id for case in cases})
+    if project.trials is not None or not isinstance(project.system.kind, RecordedSystem):
+        _refuse_other_trials(was, "this run would try", trials=project.trials or 1)
+
+
+def _refuse_other_trials(was: Sides, run: str, *, trials: int) -> None:
+    if trials != was.trials:
+        message = f"{run} each case {_times(trials)}, and the baseline {was.run} {_times(was.trials)}"
+        hint = "a case passes if all its trials do, so compare runs of equally many: --trials"
+        raise UsageError(Problem("OLO617", message, hint))
 
 
 def _refuse(was: Sides, run: str, *, project: str, criteria: Collection[str], ids: Collection[str]) -> None:

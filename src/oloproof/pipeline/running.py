@@ -126,12 +126,13 @@ def _judge(
 
 def _compared(project: Project, counted: Counted, ports: Ports, baseline: Baseline | None) -> Comparison | None:
     """The run beside its baseline, where it has one and is whole. What was counted of it is kept first, since that is
-    where a comparison finds it."""
+    where a comparison finds it; as a run that goes on, since what is run again would count as its own if it ended
+    here."""
     run = counted.run
     if baseline is None or not run.is_concluded or run.partial:
         return None
     policy = None if run.ungated_by_choice else project.policy
-    ports.store.finish(run, counted.measured, policy)
+    ports.store.finish(replace(run, status="running", finished_at=None), counted.measured, policy)
     return compare(ports.store, run, baseline, accepted=policy.accept_changed_cases if policy else ())
 
 

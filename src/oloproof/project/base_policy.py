@@ -40,6 +40,9 @@ def relaxed(policy: Policy | None, base: Path, *, config: str | None) -> tuple[P
     return tuple(found)
 
 
+_SENTENCES = (None, "block_on", "accept_changed_cases", "early_stopping")
+"""Keys of lists, of which some entry matters, and of whole rules: what is told of them has a verb of its own."""
+
 _ANY_METRIC = Measurable(kinds={}, complete=False)
 """A base may name metrics that there are no more."""
 
@@ -89,6 +92,6 @@ def _in_words(relaxation: Relaxation) -> str:
     about = f"rule {shown(relaxation.rule)}" if relaxation.rule is not None else "the policy"
     if relaxation.gone:
         return f"{about} is gone, {relaxation.was}"
-    if relaxation.key in ("block_on", "accept_changed_cases"):  # lists, of which some entry matters
+    if relaxation.key in _SENTENCES:
         return f"{about}: {relaxation.now}, and {relaxation.was}"
     return f"{about}: {relaxation.key} is {relaxation.now}, and was {relaxation.was}"

@@ -78,8 +78,8 @@ def interval(
     """The interval of the suite's metric, by :mod:`oloproof.stats.cluster`.
 
     ``groups`` gives each case the name of the group that it belongs to, None makes each its own. Of R trials at most
-    ⌊R / k⌋ choices of k are independent; as soon as one trial is missing, those of a case count as one. Raises
-    ValueError where groups and cases differ in number, and unless 0 < level < 1.
+    ⌊R / k⌋ choices of k are independent; as soon as one trial is missing, those of a case count as one. Groups never
+    narrow the interval. Raises ValueError where groups and cases differ in number, and unless 0 < level < 1.
     """
     members: Mapping[Hashable, list[Trials]] = defaultdict(list)
     for name, case in zip(range(len(cases)) if groups is None else groups, cases, strict=True):
@@ -90,9 +90,10 @@ def interval(
 def of_clusters(
     clusters: Clusters, *, metric: Metric, k: int = 1, method: Method = "wilson", level: float = 0.95
 ) -> ClusterInterval:
-    """:func:`interval` of a suite that is counted by what its clusters hold."""
+    """:func:`interval` of a suite that is counted by what its clusters hold. Never narrower than with each case its
+    own cluster."""
     values: list[Cluster] = []
-    most = 0
+    most: float = 0
     complete = True
     for members, count in clusters:
         cases = [Trials(*case) for case in members]
@@ -100,7 +101,13 @@ def of_clusters(
         values += [Cluster(fsum(low for low, _ in ends), fsum(high for _, high in ends), len(cases))] * count
         most += sum(sum(case) // k for case in cases) * count
         complete = complete and all(case.missing == 0 for case in cases)
-    return cluster.interval(values, most=most if complete else 0, method=method, level=level)
+    if not complete:
+        most = 0
+    elif any(len(members) > 1 for members, _ in clusters):
+        # Groups that happen to be more alike than their cases, or were put together so, are no further evidence.
+        each_alone = [((case,), count) for members, count in clusters for case in members]
+        most = min(most, of_clusters(each_alone, metric=metric, k=k, method=method, level=level).effective)
+    return cluster.interval(values, most=most, method=method, level=level)
 
 
 def counted(cases: Sequence[Trials]) -> Trials:

@@ -18,6 +18,8 @@ from oloproof.model.decision import (
     Rule,
     Superiority,
 )
+from oloproof.model.stopping import EarlyStopping
+from oloproof.stats import proportion
 
 
 def policy(*rules: Rule, **fields: Any) -> Policy:
@@ -118,7 +120,54 @@ def test_how_everything_is_decided() -> None:
         (None, "block_on", "INSUFFICIENT_EVIDENCE is a warning", "it blocked"),
         (None, "accept_changed_cases", "it accepts 'b'", "it did not"),
     ]
-    assert told(was, now) == []
+    assert told(was, now) == [(None, "interval_method", "exact", "wilson")]
+
+
+def test_either_interval_method_lets_something_pass_that_the_other_does_not() -> None:
+    assert proportion.interval(72, 0, 0, method="exact")[0] >= 0.95 > proportion.interval(72, 0, 0)[0]
+    assert proportion.interval(16, 0, 0)[0] >= 0.8 > proportion.interval(16, 0, 0, method="exact")[0]
+
+
+UNBLOCKED: dict[str, Any] = {"block_on": ("FAIL",), "warn_on": ("INSUFFICIENT_EVIDENCE",)}
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "now_text", "was_text"),
+    [
+        ({"min_cases": 10_000}, "min_cases", "10000", "50"),
+        ({"max_missing": "0.01"}, "max_missing", "0.01", "0.1"),
+    ],
+)
+def test_where_undecided_rules_pass_more_evidence_is_fewer_failures(
+    change: dict[str, Any], key: str, now_text: str, was_text: str
+) -> None:
+    was = threshold(min="0.9", min_cases=50, max_missing="0.1")
+    now = replace(was, **change)
+    assert told(policy(now, **UNBLOCKED), policy(was, **UNBLOCKED)) == [("r", key, now_text, was_text)]
+    assert told(policy(now), policy(was)) == []
+    count = ObservedCount(id="r", metric="right", max_failures=0)  # which fails on whatever there is
+    assert told(policy(replace(count, **change), **UNBLOCKED), policy(count, **UNBLOCKED)) == []
+
+
+def test_where_undecided_rules_pass_a_higher_level_is_fewer_failures() -> None:
+    was = policy(threshold(min="0.9"), **UNBLOCKED)
+    assert told(replace(was, confidence_level=0.999), was) == [(None, "confidence_level", "0.999", "0.95")]
+
+
+def test_where_undecided_rules_pass_a_new_rule_is_a_new_way_to_pass() -> None:
+    rule, easy = threshold(min="0.9"), threshold(id="easy", min="0")
+    ((name, key, _, was_text),) = told(policy(rule, easy, **UNBLOCKED), policy(rule, **UNBLOCKED))
+    assert (name, key, was_text) == ("easy", None, "there was no such rule")
+    assert told(policy(rule, easy), policy(rule)) == []
+    assert told(policy(replace(rule, id="renamed"), **UNBLOCKED), policy(rule, **UNBLOCKED)) == []
+
+
+def test_evidence_that_may_settle_a_rule_now() -> None:
+    rule, hybrid = threshold(min="0.9"), EarlyStopping(method="hybrid", rules=("r",))
+    was = policy(rule, early_stopping=EarlyStopping())
+    now_text = "evidence may settle 'r' before all cases ran"
+    assert told(replace(was, early_stopping=hybrid), was) == [(None, "early_stopping", now_text, "it could not")]
+    assert told(was, replace(was, early_stopping=None)) == []  # what is certain changes no verdict
 
 
 def test_a_review_that_does_not_block_matters_where_a_rule_asks_for_one() -> None:
