@@ -190,6 +190,45 @@ def test_a_slice_or_a_criterion_that_only_one_run_has_is_told(saved: Path) -> No
     assert found["slices"] == []
 
 
+@pytest.mark.parametrize(
+    ("change", "is_compared"),
+    [
+        ({"field": "other"}, False),
+        ({"on_system_error": "fail"}, False),
+        ({"type": "exact_match"}, False),
+        ({"on_system_error": "missing"}, True),  # the default, written out
+        ({"only": "metadata.kind != b"}, True),  # to which cases it applies is told case by case
+    ],
+)
+def test_a_criterion_of_the_same_name_that_is_judged_otherwise_is_another_one(
+    tmp_path: Path, change: dict[str, Any], is_compared: bool
+) -> None:
+    """Else a change could turn the gate green by the judge that it brings along."""
+    both, name = [RIGHT, RIGHT | {"criterion": "same"}], "criterion 'right' is judged otherwise now"
+    rows = [row | {"metadata": {"kind": "a"}} for row in answered("yes", "yes")]
+    app = "def run(case):\n    return {'answer': case, 'other': 'yes'}\n"
+    project(tmp_path, app=app, cases=rows, rules=[NO_NEW], evaluators=both)
+    oloproof(tmp_path, "run", "--no-gate")
+    oloproof(tmp_path, "baseline", "save", "-o", "base.json")
+    project(tmp_path, app=app, cases=rows, rules=[NO_NEW], evaluators=[RIGHT | change, both[1]])
+    for command in (("run", "--baseline", "base.json"), ("compare", "latest", "latest~1")):
+        done = oloproof(tmp_path, *command)
+        assert (done.code == 0, name not in done.out) == (is_compared, is_compared)
+
+
+def test_a_baseline_of_criteria_that_are_all_judged_otherwise_is_refused(saved: Path) -> None:
+    project(saved, cases=REFERENCE, rules=[NO_NEW], evaluators=[RIGHT | {"field": "other"}])
+    done = oloproof(saved, "run", "--baseline", "base.json")
+    assert (done.code, "no criterion in common that is judged the same way [OLO619]" in done.err) == (2, True)
+
+
+def test_a_baseline_that_does_not_say_how_it_was_judged_is_compared(saved: Path) -> None:
+    text = (saved / "base.json").read_text().splitlines(keepends=True)
+    (saved / "base.json").write_text("".join(line for line in text if "judged_by" not in line))
+    project(saved, cases=REFERENCE, rules=[NO_NEW], evaluators=[RIGHT | {"field": "other"}])
+    assert oloproof(saved, "run", "--baseline", "base.json").code == 1
+
+
 def test_a_value_that_only_one_run_has_is_a_row_of_its_own(saved: Path) -> None:
     cases = [row | {"metadata": {"kind": "b" if row["id"] == "c1" else "a"}} for row in REFERENCE]
     project(saved, cases=cases, rules=[NO_NEW], slices=["metadata.kind"])

@@ -31,10 +31,11 @@ def compare(
 ) -> Comparison:
     """Pair the runs by case id and count.
 
-    Criteria, slices and quantiles that only one of them has are ``uncompared``. ``accepted`` are ids of cases that may
+    Criteria, slices and quantiles that only one of them has are ``uncompared``, and so are criteria that were judged
+    otherwise (:func:`comparable`). ``accepted`` are ids of cases that may
     be gone or changed: they count in no pair then.
     """
-    criteria = tuple(name for name in candidate.criteria if name in baseline.criteria)
+    criteria = comparable(dict(_judged(candidate)), baseline)
     pick_new, pick_old = _picker(candidate.criteria, criteria), _picker(baseline.criteria, criteria)
     now = {side.case_id: side for side in candidate.cases}
     gone, changed, waved = [], [], []
@@ -74,6 +75,17 @@ def compare(
         trials=candidate.trials,
         migrations=_migrations(shared, pairs, len(criteria)),
     )
+
+
+def comparable(judged: Mapping[str, str], baseline: Sides) -> tuple[str, ...]:
+    """The criteria of a run, each with what identifies by what it was judged, that ask in both runs the same: of the
+    same name, and judged by the same as far as both say it."""
+    was = dict(_judged(baseline))
+    return tuple(name for name, by in judged.items() if name in was and (by == was[name] or not by or not was[name]))
+
+
+def _judged(sides: Sides) -> Iterable[tuple[str, str]]:
+    return zip(sides.criteria, sides.judged_by or ("",) * len(sides.criteria), strict=True)
 
 
 _MISSING = str.maketrans("pf", "mm")
@@ -117,6 +129,9 @@ def _uncompared(candidate: Sides, baseline: Sides) -> tuple[str, ...]:
     ):
         names += [f"{what} '{name}' is new" for name in new if name not in old]
         names += [f"{what} '{name}' is gone" for name in old if name not in new]
+    same = comparable(dict(_judged(candidate)), baseline)
+    shared = (name for name in candidate.criteria if name in baseline.criteria)
+    names += [f"criterion '{name}' is judged otherwise now" for name in shared if name not in same]
     return tuple(names)
 
 

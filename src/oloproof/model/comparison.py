@@ -37,12 +37,16 @@ class QuantileId(Struct, frozen=True):
 
 
 class Sides(Struct, frozen=True, kw_only=True):
-    """A run as a comparison sees it: what was judged, and every case of it once, however many ``trials`` it had."""
+    """A run as a comparison sees it: what was judged, and every case of it once, however many ``trials`` it had.
+
+    ``judged_by`` identifies what judged each of ``criteria``, () where that is not known.
+    """
 
     run: str
     project: str
     system: str
     criteria: tuple[str, ...]
+    judged_by: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
     quantiles: tuple[QuantileId, ...] = ()
     cases: tuple[Side, ...]

@@ -37,7 +37,8 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Times are RFC 3339 in UTC. ``partial`` is what narrowed it (``--limit 5``), "" for a full run; ``in_process``
     marks a debugger's run; neither is ever gated. ``own_dataset``: the recordings were their own dataset, and
-    ``expected_cases`` is the ``cases: N`` that a gate then needs. ``trials`` is how often each case was tried;
+    ``expected_cases`` is the ``cases: N`` that a gate then needs. ``judged_by`` identifies by what each criterion was
+    judged, () where that was not noted. ``trials`` is how often each case was tried;
     up to ``reruns`` further ones of a case count for nothing but what they confirm. ``clustered``: cases belong
     together. ``stopping`` is how the run could stop early, None where it could not. ``ungated_by_choice``:
     ``policy: none`` or ``--no-gate``. ``log_lines`` counts what user code printed outside of any case. ``digest``
@@ -52,6 +53,7 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     finished_at: str | None = None
     cases: int = 0
     criteria: tuple[str, ...] = ()
+    judged_by: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
     interval: IntervalChoice = IntervalChoice()
     config_digest: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import assert_never, get_args
 
 from msgspec.structs import replace
@@ -17,6 +17,7 @@ from oloproof.model.project import Project, RecordedSystem
 from oloproof.model.run import Report, Run
 from oloproof.model.tally import Move
 from oloproof.pipeline.deciding import report
+from oloproof.pipeline.identity import judged_by
 from oloproof.pipeline.parting import MOST_PARTINGS, AttemptId, parting_of
 from oloproof.pipeline.ports import Baseline
 from oloproof.store import Store
@@ -45,7 +46,8 @@ def compare(
     if now.run == was.run:
         raise UsageError(Problem("OLO619", f"run {now.run} would be compared with itself", "name another baseline"))
     ids = {side.case_id for side in now.cases}
-    _refuse(was, f"run {now.run}", project=now.project, criteria=now.criteria, ids=ids)
+    judged = dict(zip(now.criteria, now.judged_by or ("",) * len(now.criteria), strict=True))
+    _refuse(was, f"run {now.run}", project=now.project, judged=judged, ids=ids)
     _refuse_other_trials(was, f"run {now.run} tried", trials=now.trials)
     with collector_paused():
         found = metrics.compare(now, was, membership=membership, accepted=accepted)
@@ -74,8 +76,8 @@ def refuse_incomparable(store: Store, baseline: Baseline, project: Project, case
     Errors: UsageError as of :func:`compare`, which sees the run itself, and the trials of recordings too.
     """
     was = store.sides(baseline.id, identified=False) if isinstance(baseline, Run) else baseline
-    criteria = [evaluator.criterion for evaluator in project.evaluators]
-    _refuse(was, "this run", project=project.name, criteria=criteria, ids={case.id for case in cases})
+    judged = {evaluator.criterion: judged_by(evaluator) for evaluator in project.evaluators}
+    _refuse(was, "this run", project=project.name, judged=judged, ids={case.id for case in cases})
     if project.trials is not None or not isinstance(project.system.kind, RecordedSystem):
         _refuse_other_trials(was, "this run would try", trials=project.trials or 1)
 
@@ -87,15 +89,15 @@ def _refuse_other_trials(was: Sides, run: str, *, trials: int) -> None:
         raise UsageError(Problem("OLO617", message, hint))
 
 
-def _refuse(was: Sides, run: str, *, project: str, criteria: Collection[str], ids: Collection[str]) -> None:
+def _refuse(was: Sides, run: str, *, project: str, judged: Mapping[str, str], ids: Collection[str]) -> None:
     if project != was.project:
         message = f"{run} is of project {project!r}, and the baseline {was.run} of {was.project!r}"
         raise UsageError(Problem("OLO619", message, "compare runs of one project"))
     if not any(side.case_id in ids for side in was.cases):
         message = f"{run} and the baseline {was.run} have no case in common"
         raise UsageError(Problem("OLO619", message, "compare runs over the same dataset"))
-    if not any(criterion in criteria for criterion in was.criteria):
-        message = f"{run} and the baseline {was.run} have no criterion in common"
+    if not metrics.comparable(judged, was):
+        message = f"{run} and the baseline {was.run} have no criterion in common that is judged the same way"
         raise UsageError(
             Problem("OLO619", message, "judge the baseline's cases by the same criteria, and save it again")
         )

@@ -5,8 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import assert_never
 
+from msgspec import Struct, to_builtins
+from msgspec.structs import fields
+
 from oloproof import runner
 from oloproof.errors import Problem, UsageError
+from oloproof.model.evidence import Evaluator
 from oloproof.model.project import (
     CallableSystem,
     CommandSystem,
@@ -20,7 +24,7 @@ from oloproof.model.run import Run, SystemIdentity
 from oloproof.model.trajectory import RECORD
 from oloproof.pipeline.ports import Ports, Request, rfc3339
 from oloproof.record.steps import printable
-from oloproof.store import new_run_id
+from oloproof.store import identity, new_run_id
 
 
 def run_header(project: Project, request: Request, ports: Ports, system: SystemIdentity) -> Run:
@@ -32,6 +36,7 @@ def run_header(project: Project, request: Request, ports: Ports, system: SystemI
         status="running",
         started_at=rfc3339(now),
         criteria=tuple(evaluator.criterion for evaluator in project.evaluators),
+        judged_by=tuple(map(judged_by, project.evaluators)),
         slices=tuple(spec.name for spec in project.slices),
         interval=project.interval,
         config_digest=project.config_digest,
@@ -39,6 +44,16 @@ def run_header(project: Project, request: Request, ports: Ports, system: SystemI
         trials=project.trials or 1,
         ungated_by_choice=project.policy_none or not request.gated,
     )
+
+
+def judged_by(evaluator: Evaluator) -> str:
+    """Identifies what an evaluator asks, by its type and the keys that are not at their defaults, so that a new key
+    changes nothing. Its name asks nothing, and to which cases it applies is told case by case. Of a function that is
+    the user's own it is what the configuration says."""
+    assert isinstance(evaluator, Struct)
+    at_default = {field.encode_name for field in fields(evaluator) if getattr(evaluator, field.name) == field.default}
+    written = to_builtins(evaluator)
+    return identity({key: written[key] for key in written.keys() - at_default - {"criterion", "only"}})
 
 
 def configured_identity(project: Project, source: str = "") -> SystemIdentity:

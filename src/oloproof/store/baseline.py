@@ -33,6 +33,7 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
     counts: dict[str, dict[str, int]]
     cases: tuple[Side, ...]
     trials: int = 1
+    judged_by: tuple[str, ...] = ()
 
 
 def encode_baseline(sides: Sides) -> str:
@@ -49,6 +50,8 @@ def encode_baseline(sides: Sides) -> str:
     }
     if sides.trials > 1:  # a file of one trial a case reads as it always did
         head["trials"] = sides.trials
+    if sides.judged_by:
+        head["judged_by"] = sides.judged_by
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
     cases = ",\n".join(f"    {json.dumps(to_builtins(side))}" for side in sides.cases)
     return "\n".join(["{", *lines, '  "cases": [', cases, "  ]", "}", ""])
@@ -74,6 +77,7 @@ def read_baseline(path: Path) -> Sides:
         project=file.project,
         system=file.system,
         criteria=file.criteria,
+        judged_by=file.judged_by,
         slices=file.slices,
         quantiles=file.quantiles,
         cases=file.cases,
@@ -87,6 +91,7 @@ def _consistent(file: _File) -> bool:
     sizes = (len(file.criteria), len(file.slices), len(file.quantiles))
     return (
         bool(file.criteria)
+        and len(file.judged_by) in (0, len(file.criteria))
         and all(len(set(each)) == len(each) for each in names)
         and all((len(c.codes), len(c.places), len(c.amounts)) == sizes for c in file.cases)
         and all(set(case.codes) <= set(_WORDS) for case in file.cases)

@@ -326,6 +326,7 @@ class Store:
             project=header.project,
             system=" ".join(filter(None, (header.system.name, header.system.version))),
             criteria=header.criteria,
+            judged_by=header.judged_by,
             slices=header.slices,
             quantiles=tuple(QuantileId(q.id, q.source, q.quantile, q.unit) for q in quantiles),
             cases=tuple(cases),
