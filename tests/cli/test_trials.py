@@ -248,6 +248,17 @@ def test_recordings_that_are_their_own_dataset_lack_trials_too(tmp_path: Path) -
     assert "traces.jsonl:2: case 'c1', trial 2, is another case than at" in done.err
 
 
+@pytest.mark.parametrize("second", [{"metadata": {"group": "b"}}, {}])
+def test_trials_of_a_case_in_two_clusters_are_refused_in_any_order(tmp_path: Path, second: Row) -> None:
+    """Which of them counted would depend on which is read last, and so would the interval."""
+    own = {"input": "c1", "expected": {"answer": "yes"}}
+    lines = [line("c1", 1, metadata={"group": "a"}, **own), line("c1", 2, **second, **own)]
+    for ordered in (lines, lines[::-1]):
+        directory = of_recordings(tmp_path, *ordered, cases=None, cluster="metadata.group")
+        done = oloproof(directory, "judge")
+        assert (done.code, "is another case than at traces.jsonl:1 [OLO632]" in done.err) == (2, True)
+
+
 def test_what_is_recorded_is_not_repeated(tmp_path: Path) -> None:
     done = oloproof(of_recordings(tmp_path, line("c1", 1)), "run", "--trials", "2")
     assert (done.code, "OLO633" in done.err) == (2, True)

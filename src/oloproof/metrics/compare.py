@@ -8,7 +8,7 @@ that it breaks by deleting it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, assert_never
 
 from oloproof.metrics.grid import Codes, Grid, Group

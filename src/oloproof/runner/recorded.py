@@ -155,15 +155,17 @@ class Recordings:
         lacking: list[Case] = []
         for place, recording, _ in self._read_again():
             case = to_case(recording)
-            # Metadata may be about the trial: a label, a reward. A foreign format decides itself what is one task.
-            brought = "" if self._import else identity((case.input, case.expected))
+            # Metadata may be about the trial, a label, a reward, unless it names the cluster: which of them counts
+            # would depend on the order of the recordings. A foreign format decides itself what is one task.
+            asked = None if self._import else (case.input, case.expected)
+            brought = identity((asked, self._project.cluster_of(case)))
             known, known_at = first.setdefault(case.id, (brought, place))
             if known_at is place and counts[case.id] < self.trials:
                 lacking.append(case)
             if known != brought:
                 where = f"{known_at[0]}:{known_at[1]}"
                 what = f"case {case.id!r}, trial {recording.trial}, is another case than at {where}"
-                hint = "give every trial of a case the same input and expected"
+                hint = "give every trial of a case the same input, expected and cluster"
                 problems.append(Problem("OLO632", what, hint, file=place[0], line=place[1]))
         if problems:
             raise UsageError(problems[:MOST_PROBLEMS])
