@@ -58,6 +58,41 @@ def test_any_bytes_are_told_or_refused(name: str, data: bytes) -> None:
 _CALL = {"id": "1", "function": {"name": "open", "arguments": "{}"}}
 SOUND: dict[str, list[Any]] = {
     "openai": [{"role": "assistant", "content": None, "tool_calls": [_CALL]}, {"role": "tool", "tool_call_id": "1"}],
+    "openai-agents": [
+        {"object": "trace", "id": "t", "workflow_name": "w", "metadata": {"a": 1}},
+        {
+            "object": "trace.span",
+            "id": "a",
+            "trace_id": "t",
+            "parent_id": None,
+            "started_at": "2026-01-01T00:00:00Z",
+            "ended_at": "2026-01-01T00:00:09Z",
+            "span_data": {"type": "agent", "name": "a"},
+            "error": {"message": "Max turns exceeded", "data": {"error": "e"}},
+        },
+        {
+            "object": "trace.span",
+            "id": "g",
+            "trace_id": "t",
+            "parent_id": "a",
+            "started_at": "2026-01-01T00:00:01Z",
+            "span_data": {
+                "type": "generation",
+                "input": [{"role": "user", "content": "c"}],
+                "output": [{"role": "assistant", "content": "c", "tool_calls": [_CALL]}],
+                "usage": {"input_tokens": 1},
+            },
+        },
+        {
+            "object": "trace.span",
+            "id": "f",
+            "trace_id": "t",
+            "parent_id": "a",
+            "started_at": "2026-01-01T00:00:02Z",
+            "span_data": {"type": "function", "name": "open", "input": "{}", "output": "o"},
+        },
+        {"object": "trace.span", "id": "h", "trace_id": "t", "span_data": {"type": "handoff", "to_agent": "b"}},
+    ],
     "openai-responses": [
         {
             "id": "r",

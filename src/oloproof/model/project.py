@@ -42,6 +42,7 @@ TraceFormat = Literal[
     "jsonl",
     "mini-swe-agent",
     "openai",
+    "openai-agents",
     "openai-responses",
     "otel",
     "swe-agent",

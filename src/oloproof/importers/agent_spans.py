@@ -1,0 +1,316 @@
+"""Spans of agents, models and tools as a framework's own tracing has them, told as steps.
+
+A format makes :class:`Span` values of what its files hold; :class:`Teller` puts them in order. A call that a model
+asked for and that a tool's span executed is one call. What is below a tool's span happened inside that call; what is
+below any other span happened where that span is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from math import inf
+from typing import Any, Final, Literal
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from oloproof.importers.builder import UNNAMED_TOOL, Builder, Facts
+from oloproof.importers.pairing import Call, Waiting
+from oloproof.model.values import Json
+
+MOST_LEVELS: Final = 100
+TRANSFERS: Final = ("transfer_to_", "transfer_back_to_")
+
+LOSSES: Final[Mapping[str, str]] = {
+    "system_messages": "system prompts: they are no step of the agent",
+    "repeated_spans": "spans that are there several times: counted once",
+    "spans_too_deep": f"spans that are nested in more than {MOST_LEVELS} agents and tools: left out",
+}
+"""Every kind of loss that spans have in common, and what it means."""
+
+
+class Asked(Struct, frozen=True):
+    """A call as the model asked for it; ``arguments`` as it wrote them."""
+
+    name: str
+    call_id: str
+    arguments: Json
+
+
+class Answer(Struct, frozen=True):
+    """What a model answered: its text (None: none) and the calls that it asked for."""
+
+    content: Json
+    asked: Sequence[Asked] = ()
+
+
+class Span(Struct, kw_only=True):
+    """A span. Times are in milliseconds, None where they are not recorded.
+
+    ``kind``: ``aside`` is what checks a run from outside (a guardrail); ``group`` is nothing by itself. ``name`` is the
+    tool, the agent, or who is handed to. ``arguments`` None and ``result`` UNSET: not recorded. ``answer`` None: the
+    model's answer was not recorded. ``heard`` are the messages that the model was given.
+    """
+
+    id: str
+    parent: str
+    kind: Literal["agent", "aside", "group", "handoff", "model", "tool"]
+    name: str = ""
+    agent: str = ""
+    order: Any = ""
+    start: float | None = None
+    end: float | None = None
+    call_id: str = ""
+    arguments: Json = None
+    result: Json | UnsetType = UNSET
+    error: str = ""
+    answer: Answer | None = None
+    heard: Sequence[Json] = ()
+    tokens: int | None = None
+    told: Json = None
+    below: list[Span] = field(default_factory=list)
+
+    @property
+    def latency_ms(self) -> float | None:
+        if self.start is None or self.end is None or self.end < self.start:
+            return None
+        return self.end - self.start
+
+
+def tree(spans: Iterable[Span], builder: Builder) -> list[Span]:
+    """The spans that are below no other, with all others in their ``below``, in order. Of two with one id the later is
+    taken; a parent that is not there, or a circle of parents, is none."""
+    known: dict[str, Span] = {}
+    for span in spans:
+        if span.id in known:
+            builder.losses["repeated_spans"] += 1
+        known[span.id] = span
+    ordered = sorted(known.values(), key=lambda span: span.order)
+    roots = []
+    for span in ordered:
+        parent = known.get(span.parent)
+        if parent is None:
+            roots.append(span)
+        else:
+            parent.below.append(span)
+    reached = {span.id for root in roots for span in _all(root)}
+    for span in ordered:
+        if span.id not in reached:  # its parents go round in a circle, which is cut above it
+            known[span.parent].below.remove(span)
+            roots.append(span)
+            reached |= {each.id for each in _all(span)}
+    return roots
+
+
+def _all(root: Span) -> Iterator[Span]:
+    """A span and all that are below it."""
+    waiting = [root]
+    while waiting:
+        span = waiting.pop()
+        yield span
+        waiting.extend(span.below)
+
+
+def outer_errors(roots: Sequence[Span]) -> Iterator[str]:
+    """The errors of agents that are not used as a tool."""
+    waiting = list(reversed(roots))
+    while waiting:
+        span = waiting.pop()
+        if span.kind == "agent" and span.error:
+            yield span.error
+        if span.kind not in ("tool", "aside"):
+            waiting.extend(reversed(span.below))
+
+
+def _flat(spans: Sequence[Span]) -> list[Span]:
+    """The spans in order, with what is below groups and models in their place."""
+    flat = []
+    waiting = list(reversed(spans))
+    while waiting:
+        span = waiting.pop()
+        if span.kind != "group":
+            flat.append(span)
+        if span.kind in ("group", "model", "handoff"):
+            waiting.extend(reversed(span.below))
+    return flat
+
+
+class Teller:
+    """Tells spans step by step. ``opening``: what the first model was given · ``failed``: the last model's error, ""
+    where it answered."""
+
+    def __init__(self, builder: Builder, roots: Sequence[Span]) -> None:
+        self.builder = builder
+        self.opening: Sequence[Json] = ()
+        self.failed = ""
+        self._heard = 0
+        self._pending = Waiting()
+        self._transfers: deque[Call] = deque()
+        self._unfinished: list[Call] = []
+        self._scope(roots, "", None, level=0, is_aside=False)
+        for call in self._unfinished:
+            call.answered = False
+
+    def _scope(self, spans: Sequence[Span], agent: str, inside: Call | None, *, level: int, is_aside: bool) -> None:
+        """What happened in one place, in order."""
+        if level > MOST_LEVELS:
+            self.builder.losses["spans_too_deep"] += len(spans)
+            return
+        flat = _flat(spans)
+        for number, span in enumerate(flat):
+            who: Facts = {"agent": span.agent or agent or None, "inside": inside}
+            match span.kind:
+                case "model":
+                    following = () if span.answer is not None else _following(flat, number)
+                    self._model(span, following, who, hears=inside is None and not is_aside)
+                case "tool":
+                    self._tool(span, partial(_overlapping, flat, number), who, level=level, is_aside=is_aside)
+                case "handoff":
+                    self._hand_off(span, who)
+                case "aside":
+                    answer = self.builder.answer
+                    self._scope(span.below, agent, inside, level=level + 1, is_aside=True)
+                    self.builder.answer = answer  # what a guardrail says is no answer
+                    if span.told is not None:
+                        self.builder.hear(span.told, kind="observation", **who)
+                case _:
+                    self._scope(span.below, span.name or agent, inside, level=level + 1, is_aside=is_aside)
+
+    def _model(self, span: Span, tools: Sequence[Span], who: Facts, *, hears: bool) -> None:
+        """A model's answer: what it was told, what it says, and what it calls. ``tools`` are the spans of what it
+        called, where the answer itself was not recorded."""
+        if hears:
+            self._hear(span.heard)
+            self.failed = span.error
+        if span.error and span.answer is None and not tools:
+            return
+        builder = self.builder
+        builder.turn()
+        facts: Facts = {**who, "tokens": span.tokens, "latency_ms": span.latency_ms}
+        content = None if span.answer is None else span.answer.content
+        asked = () if span.answer is None else span.answer.asked
+        if content or not (asked or tools):
+            builder.say({"role": "assistant", "content": content}, **facts)
+            facts = _spent(facts)
+        for each in asked:
+            arguments = builder.arguments(each.arguments)
+            self._wait(builder.call(each.name, arguments, call_id=each.call_id, parallel=len(asked) > 1, **facts))
+            facts = _spent(facts)
+        for tool in tools:
+            self._call(tool, facts, parallel=len(tools) > 1)
+            facts = _spent(facts)
+
+    def _hear(self, messages: Sequence[Json]) -> None:
+        """What the users said since the model was asked last."""
+        if not self.opening:
+            self.opening = messages
+            self.builder.losses["system_messages"] += sum(
+                _role(message) in ("system", "developer") for message in messages
+            )
+        users = [message for message in messages if _role(message) == "user"]
+        new = len(users) - self._heard
+        if self._heard == 0:
+            new = 0  # earlier turns are history: those since the last word of the agent are of this run
+            for message in reversed(messages):
+                if _role(message) != "user":
+                    break
+                new += 1
+        self._heard = max(self._heard, len(users))
+        for message in users[len(users) - max(new, 0) :]:
+            self.builder.hear(message)
+
+    def _call(self, span: Span, facts: Facts, *, parallel: bool) -> None:
+        arguments = self.builder.arguments(span.arguments)
+        self._wait(self.builder.call(span.name, arguments, call_id=span.call_id, parallel=parallel, **facts))
+
+    def _wait(self, call: Call) -> None:
+        self._pending.add(call)
+        if receiver_of(call.name):
+            self._transfers.append(call)
+
+    def _tool(
+        self, span: Span, overlapping: Callable[[], Sequence[Span]], who: Facts, *, level: int, is_aside: bool
+    ) -> None:
+        """A call that was executed, what happened in it, and its result. Where nobody is known to have asked for it,
+        it was called together with those that it is ``overlapping``."""
+        builder = self.builder
+        call = self._pending.answer(span.call_id, span.name or UNNAMED_TOOL)
+        if call is None:
+            builder.turn()
+            together = overlapping()
+            for each in together:
+                self._call(each, who, parallel=len(together) > 1)
+            call = self._pending.answer(span.call_id, span.name or UNNAMED_TOOL)
+            assert call is not None
+        self._scope(span.below, call.agent or who["agent"] or "", call, level=level + 1, is_aside=is_aside)
+        if span.result is UNSET and not span.error and span.end is None:
+            self._unfinished.append(call)
+            return
+        latency = 0 if any(each.kind != "group" for each in _flat(span.below)) else span.latency_ms
+        facts: Facts = {**who, "latency_ms": latency}
+        result = UNSET if span.error else span.result
+        builder.result(result, error=span.error or None, call=call, call_id=span.call_id, **facts)
+        receiver = receiver_of(span.name)
+        if receiver and not span.error:
+            builder.hand_off(receiver, **who)
+
+    def _hand_off(self, span: Span, who: Facts) -> None:
+        """Control goes to another agent; the call that asked for it, where the model's answer has it, is answered."""
+        while self._transfers:
+            call = self._transfers.popleft()
+            if not call.answered:
+                call.answered = True
+                break
+        self.builder.hand_off(span.name, **who)
+
+
+def total_tokens(usage: Json) -> int | None:
+    """The tokens of an answer, by what its provider calls them."""
+    known = usage if isinstance(usage, dict) else {}
+    for pair in (("input_tokens", "output_tokens"), ("prompt_tokens", "completion_tokens"), ("total_tokens",)):
+        counts: list[int] = [count for key in pair if type(count := known.get(key)) is int]
+        if counts:
+            return sum(counts)
+    return None
+
+
+def receiver_of(tool: str) -> str:
+    """The agent that a tool hands control to, by its name; "" for any other tool."""
+    return next((tool.removeprefix(prefix) for prefix in TRANSFERS if tool.startswith(prefix)), "")
+
+
+def _following(flat: Sequence[Span], number: int) -> list[Span]:
+    """The tools that were called after a model and before the next, which it must have asked for."""
+    tools = []
+    for span in flat[number + 1 :]:
+        if span.kind in ("model", "agent"):
+            break
+        if span.kind == "tool":
+            tools.append(span)
+    return tools
+
+
+def _overlapping(flat: Sequence[Span], number: int) -> list[Span]:
+    """The tool and those after it that began before the ones before them had ended."""
+    tools = [flat[number]]
+    end = tools[0].end or -inf
+    for span in flat[number + 1 :]:
+        if span.kind != "tool" or span.start is None or span.start >= end:
+            break
+        tools.append(span)
+        end = max(end, span.end or -inf)
+    return tools
+
+
+def _role(message: Json) -> Json:
+    return message.get("role") if isinstance(message, dict) else None
+
+
+def _spent(facts: Facts) -> Facts:
+    """What the other steps of an answer cost, when the first bears all of it."""
+    return {
+        **facts,
+        "tokens": None if facts.get("tokens") is None else 0,
+        "latency_ms": None if facts.get("latency_ms") is None else 0,
+    }
