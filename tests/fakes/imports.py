@@ -61,8 +61,24 @@ class Found(Struct, frozen=True):
         return list(trajectory.steps)
 
     @property
+    def paired(self) -> list[tuple[str, str | None, str | None, int | None]]:
+        """What kind each step of the only recording is, its tool, its call and its turn."""
+        return [(step.kind, step.tool_name, step.call_id, step.turn) for step in self.steps]
+
+    @property
     def names(self) -> list[tuple[str, int]]:
         return [(recording.case, recording.trial) for recording in self.recordings]
+
+
+def crossed(first: str, second: str) -> list[tuple[str, str | None, str | None, int | None]]:
+    """:attr:`Found.paired` where find and look are called together, and answered the other way round."""
+    return [
+        ("message", None, None, None),
+        ("tool_call", "find", first, 1),
+        ("tool_call", "look", second, 1),
+        ("tool_result", "look", second, None),
+        ("tool_result", "find", first, None),
+    ]
 
 
 def imported(

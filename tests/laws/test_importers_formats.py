@@ -58,6 +58,51 @@ def test_any_bytes_are_told_or_refused(name: str, data: bytes) -> None:
 _CALL = {"id": "1", "function": {"name": "open", "arguments": "{}"}}
 SOUND: dict[str, list[Any]] = {
     "openai": [{"role": "assistant", "content": None, "tool_calls": [_CALL]}, {"role": "tool", "tool_call_id": "1"}],
+    "langchain": [
+        {"type": "human", "content": [{"type": "text", "text": "t"}]},
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "AIMessage"],
+            "kwargs": {
+                "content": "",
+                "name": "a",
+                "tool_calls": [{"name": "transfer_to_b", "args": {}, "id": "1"}],
+                "invalid_tool_calls": [{"name": "f", "args": "{", "id": "2"}],
+                "usage_metadata": {"input_tokens": 1},
+                "response_metadata": {"finish_reason": "stop"},
+            },
+        },
+        {"type": "tool", "data": {"content": "c", "tool_call_id": "1", "status": "success"}},
+        {"agent": {"messages": [{"type": "ai", "content": "c", "additional_kwargs": {"tool_calls": [_CALL]}}]}},
+    ],
+    "langsmith": [
+        {
+            "id": "r",
+            "run_type": "chain",
+            "trace_id": "r",
+            "inputs": {"messages": [{"type": "human", "content": "c"}]},
+            "error": "e",
+            "feedback_stats": {"f": {"avg": 1}},
+            "child_runs": [
+                {
+                    "id": "m",
+                    "run_type": "llm",
+                    "dotted_order": "1Zr.2Zm",
+                    "start_time": "2026-01-01T00:00:00",
+                    "outputs": {"choices": [{"message": {"role": "assistant", "tool_calls": [_CALL]}}]},
+                    "extra": {"metadata": {"lc_agent_name": "a"}},
+                },
+                {
+                    "id": "t",
+                    "run_type": "tool",
+                    "name": "open",
+                    "inputs": {"input": "{}"},
+                    "outputs": {"output": {"type": "tool", "content": "c", "tool_call_id": "1"}},
+                },
+            ],
+        }
+    ],
     "openai-agents": [
         {"object": "trace", "id": "t", "workflow_name": "w", "metadata": {"a": 1}},
         {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from math import inf
 from typing import Any, Final, Literal
@@ -192,14 +193,14 @@ class Teller:
         asked = () if span.answer is None else span.answer.asked
         if content or not (asked or tools):
             builder.say({"role": "assistant", "content": content}, **facts)
-            facts = _spent(facts)
+            facts = spent(facts)
         for each in asked:
             arguments = builder.arguments(each.arguments)
             self._wait(builder.call(each.name, arguments, call_id=each.call_id, parallel=len(asked) > 1, **facts))
-            facts = _spent(facts)
+            facts = spent(facts)
         for tool in tools:
             self._call(tool, facts, parallel=len(tools) > 1)
-            facts = _spent(facts)
+            facts = spent(facts)
 
     def _hear(self, messages: Sequence[Json]) -> None:
         """What the users said since the model was asked last."""
@@ -275,6 +276,17 @@ def total_tokens(usage: Json) -> int | None:
     return None
 
 
+def milliseconds(moment: Json) -> float | None:
+    """A time in ISO 8601 (in UTC, where it does not say) as milliseconds since 1970; None for anything else."""
+    if not isinstance(moment, str):
+        return None
+    try:
+        read = datetime.fromisoformat(moment)
+        return (read if read.tzinfo is not None else read.replace(tzinfo=UTC)).timestamp() * 1000
+    except (ValueError, OverflowError):
+        return None
+
+
 def receiver_of(tool: str) -> str:
     """The agent that a tool hands control to, by its name; "" for any other tool."""
     return next((tool.removeprefix(prefix) for prefix in TRANSFERS if tool.startswith(prefix)), "")
@@ -307,7 +319,7 @@ def _role(message: Json) -> Json:
     return message.get("role") if isinstance(message, dict) else None
 
 
-def _spent(facts: Facts) -> Facts:
+def spent(facts: Facts) -> Facts:
     """What the other steps of an answer cost, when the first bears all of it."""
     return {
         **facts,

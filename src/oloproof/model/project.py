@@ -40,6 +40,8 @@ TraceFormat = Literal[
     "claude-code",
     "inspect",
     "jsonl",
+    "langchain",
+    "langsmith",
     "mini-swe-agent",
     "openai",
     "openai-agents",

@@ -8,14 +8,13 @@ tool is below the span of that tool. A run that went past its limit of turns say
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers.agent_spans import LOSSES as SPAN_LOSSES
-from oloproof.importers.agent_spans import Answer, Asked, Span, Teller, outer_errors, total_tokens, tree
+from oloproof.importers.agent_spans import Answer, Asked, Span, Teller, milliseconds, outer_errors, total_tokens, tree
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
 from oloproof.importers.documents import documents
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
@@ -131,14 +130,14 @@ def _says(error: str, words: Sequence[str]) -> bool:
 
 
 def _span(value: Fields, position: int, builder: Builder) -> Span:
-    data, start = value["span_data"], _milliseconds(value.get("started_at"))
+    data, start = value["span_data"], milliseconds(value.get("started_at"))
     span = Span(
         id=text_id(value.get("id")) or f"#{position}",
         parent=text_id(value.get("parent_id")),
         kind="group",
         order=(0 if start is None else start, position),
         start=start,
-        end=_milliseconds(value.get("ended_at")),
+        end=milliseconds(value.get("ended_at")),
         error=_error(value.get("error")),
     )
     match data.get("type"):
@@ -190,16 +189,6 @@ def _error(error: Json) -> str:
             return message
         case _:
             return text_id(error) or "failed"
-
-
-def _milliseconds(moment: Json) -> float | None:
-    if not isinstance(moment, str):
-        return None
-    try:
-        read = datetime.fromisoformat(moment)
-        return (read if read.tzinfo is not None else read.replace(tzinfo=UTC)).timestamp() * 1000
-    except (ValueError, OverflowError):
-        return None
 
 
 IMPORTER: Final = Importer(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from fakes.imports import Found, as_lines, claims, imported, refusal
+from fakes.imports import Found, as_lines, claims, crossed, imported, refusal
 from oloproof.importers.format import Confidence
 from oloproof.importers.reading import Summary
 
@@ -33,14 +33,8 @@ def read(*messages: Any, **more: Any) -> Found:
 
 def test_calls_and_results_are_blocks_of_messages() -> None:
     found = read(ASKED, uses("find", "look"), gives(result("t1", [{"type": "text", "text": "b"}]), result("t0")), DONE)
-    assert [(step.kind, step.tool_name, step.call_id, step.turn) for step in found.steps] == [
-        ("message", None, None, None),
-        ("tool_call", "find", "t0", 1),
-        ("tool_call", "look", "t1", 1),
-        ("tool_result", "look", "t1", None),
-        ("tool_result", "find", "t0", None),
-        ("message", None, None, None),
-    ]
+    assert found.paired[:-1] == crossed("t0", "t1")
+    assert found.steps[-1].kind == "message"
     assert (found.steps[1].arguments, found.steps[3].result, found.steps[3].error) == ({"n": 0}, "b", None)
     assert found.only.output == {"answer": "It was shipped."}
     assert found.only.input == {"messages": [ASKED]}

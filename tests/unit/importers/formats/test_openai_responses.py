@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from fakes.imports import Found, as_lines, claims, imported, refusal
+from fakes.imports import Found, as_lines, claims, crossed, imported, refusal
 from oloproof.importers.format import Confidence
 from oloproof.importers.reading import Summary
 
@@ -39,13 +39,7 @@ def read(*items: Any) -> Found:
 
 def test_calls_and_results_are_paired_by_call_id() -> None:
     found = read(ASKED, call("a"), call("b", "look"), output("b", [{"type": "input_text", "text": "B"}]), output("a"))
-    assert [(step.kind, step.tool_name, step.call_id, step.turn) for step in found.steps] == [
-        ("message", None, None, None),
-        ("tool_call", "find", "a", 1),
-        ("tool_call", "look", "b", 1),
-        ("tool_result", "look", "b", None),
-        ("tool_result", "find", "a", None),
-    ]
+    assert found.paired == crossed("a", "b")
     assert (found.steps[1].arguments, found.steps[3].result, found.steps[4].error) == ({"n": 1}, "B", UNSET)
     assert found.only.input == {"messages": [ASKED]}
     assert found.only.trajectory is not None

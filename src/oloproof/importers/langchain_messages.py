@@ -1,0 +1,137 @@
+"""Messages of LangChain, in every form in which they are written down.
+
+``model_dump`` gives ``{"type": "ai", "content": …}``, ``message_to_dict`` the same fields under ``data``, ``dumps`` a
+constructor with ``kwargs``; and both libraries also take dictionaries with a ``role``. Arguments that could not be
+parsed stand apart from the calls that could (``invalid_tool_calls``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from oloproof.importers.agent_spans import Answer, Asked
+from oloproof.importers.builder import list_of, object_of, text_id
+from oloproof.model.values import Json
+
+CUT_OFF: Final = ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded")
+_KINDS: Final = {
+    "ai": "ai",
+    "assistant": "ai",
+    "chat": "chat",
+    "developer": "system",
+    "function": "tool",
+    "human": "human",
+    "remove": "remove",
+    "system": "system",
+    "tool": "tool",
+    "user": "human",
+}
+_ROLES: Final = {"ai": "assistant", "human": "user"}
+_TEXTS: Final = ("text", "output_text", "input_text")
+_CALLS: Final = ("tool_use", "tool_call", "function_call", "server_tool_use", "input_json_delta", "tool_call_chunk")
+_THINKING: Final = ("thinking", "redacted_thinking", "reasoning", "reasoning_content")
+
+
+class Message(Struct, frozen=True):
+    """A message: ``kind`` is ai, human, tool, system, chat or remove; ``is_own`` that only LangChain writes it so."""
+
+    kind: str
+    fields: dict[str, Any]
+    is_own: bool = True
+
+    @property
+    def role(self) -> str:
+        """What the other formats call its author."""
+        return _ROLES.get(self.kind, self.kind if self.kind != "chat" else text_id(self.fields.get("role")))
+
+    @property
+    def name(self) -> str:
+        return text_id(self.fields.get("name"))
+
+    @property
+    def calls(self) -> list[Asked]:
+        """The calls of a model's message, those that could not be parsed last."""
+        fields = self.fields
+        listed = [*list_of(fields.get("tool_calls")), *list_of(fields.get("invalid_tool_calls"))]
+        if not listed:
+            listed = list_of(object_of(fields.get("additional_kwargs")).get("tool_calls"))
+        if not listed:
+            listed = [block for block in list_of(fields.get("content")) if object_of(block).get("type") == "tool_use"]
+        return [_asked(object_of(call)) for call in listed]
+
+    @property
+    def was_cut_off(self) -> bool:
+        """The model had more to say."""
+        told = object_of(self.fields.get("response_metadata"))
+        reasons = (told.get("finish_reason"), told.get("stop_reason"), told.get("done_reason"))
+        return any(str(reason).lower() in CUT_OFF for reason in reasons) or told.get("status") == "incomplete"
+
+    def text(self, losses: Counter[str] | None = None) -> Json:
+        """What it says. What is no text in it is counted, calls apart, which are told as such."""
+        content = self.fields.get("content")
+        if not isinstance(content, list):
+            return content
+        texts, told = [], Counter[str]()
+        for block in content:
+            match block:
+                case str():
+                    texts.append(block)
+                case {"type": str(kind), "text": str(text)} if kind in _TEXTS:
+                    texts.append(text)
+                case {"type": str(kind)} if kind in _CALLS:
+                    pass
+                case {"type": str(kind)} if kind in _THINKING:
+                    told["reasoning"] += 1
+                case _:
+                    told["other_content"] += 1
+        if losses is not None:
+            losses.update(told)
+        return "".join(texts)
+
+    def answer(self, losses: Counter[str] | None = None) -> Answer:
+        """A model's message, as an answer."""
+        return Answer(self.text(losses) or None, self.calls)
+
+
+def message_of(value: Json) -> Message | None:
+    """The message that a value is; None where it is none."""
+    match value:
+        case Message():
+            return value
+        case {"lc": _, "type": "constructor", "id": [*_, str(name)], "kwargs": dict(fields)} if name.removesuffix(
+            "Chunk"
+        ).endswith("Message"):
+            kind = name.removesuffix("Chunk").removesuffix("Message").lower()
+        case {"type": str(name), "data": dict(fields)}:
+            kind = name
+        case {"type": str(name)} if "content" in value and "role" not in value:
+            kind, fields = name, value
+        case {"role": str(role)}:
+            return Message(_KINDS[role], value, is_own=False) if role in _KINDS else None
+        case _:
+            return None
+    kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
+    return Message(_KINDS[kind], fields) if kind in _KINDS else None
+
+
+def messages_of(values: Json) -> list[Message]:
+    """The messages of a list, or of the first list in it (a batch of one)."""
+    held = list_of(values)
+    if held and isinstance(held[0], list):
+        held = held[0]
+    return [message for message in map(message_of, held) if message is not None]
+
+
+def heard_of(messages: Sequence[Message]) -> list[Json]:
+    """Messages as the other formats have them."""
+    return [{"role": message.role, "content": message.text()} for message in messages]
+
+
+def _asked(call: dict[str, Any]) -> Asked:
+    function = object_of(call.get("function")) or call
+    arguments = next((function[key] for key in ("args", "arguments", "input") if function.get(key) is not None), None)
+    return Asked(text_id(function.get("name")), text_id(call.get("id")), arguments)
