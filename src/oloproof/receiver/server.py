@@ -24,6 +24,7 @@ MOST_REQUESTS: Final = 32
 
 RETRY_AFTER_S: Final = 5
 _SOCKET_TIMEOUT_S: Final = 30
+_MOST_DRAINED: Final = 64 * 2**20
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -68,9 +69,11 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "oloproof"
     sys_version = ""
     timeout = _SOCKET_TIMEOUT_S
+    _unread: int | None = 0
 
     def do_POST(self) -> None:
         receiver = cast(Receiver, self.server)
+        self._unread = self._length()
         if not receiver.requests.acquire(blocking=False):
             self._answer(429, "too many requests at once", retry=True)
             return
@@ -100,14 +103,28 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(200, None, content_type=content_type)
 
     def _body(self, most_bytes: int) -> bytes:
-        length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or len(length) > 18:
+        length = self._unread
+        if length is None:
             raise Refused(411, "the request needs a Content-Length")
-        if int(length) > most_bytes:
+        if length > most_bytes:
             raise Refused(413, f"the body is larger than {most_bytes} bytes")
-        return self.rfile.read(int(length))
+        self._unread = 0
+        return self.rfile.read(length)
+
+    def _length(self) -> int | None:
+        """How long the body is, None where nobody says."""
+        length = self.headers.get("Content-Length", "")
+        return int(length) if length.isdecimal() and len(length) <= 18 else None
+
+    def _drain(self) -> None:
+        """Read what is left of the body: a sender that still writes would not hear the answer."""
+        left = min(self._unread or 0, _MOST_DRAINED)
+        while left > 0 and (read := len(self.rfile.read(min(left, 2**16)))):
+            left -= read
 
     def _answer(self, status: int, message: str | None, *, retry: bool = False, content_type: str = JSON) -> None:
+        if status != 200:
+            self._drain()
         body = encode({"message": message} if message is not None else {})
         if message is None and content_type == PROTOBUF:
             body = b""  # an empty response message
@@ -115,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
         if retry:
             self.send_header("Retry-After", str(RETRY_AFTER_S))
         if status != 200:
-            self.send_header("Connection", "close")  # what is left of the request is not read
+            self.send_header("Connection", "close")
             self.close_connection = True
         self.send_header("Content-Type", content_type if message is None else JSON)
         self.send_header("Content-Length", str(len(body)))

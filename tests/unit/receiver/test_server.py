@@ -125,12 +125,12 @@ def test_what_cannot_be_taken_is_told(receiver: Receiver, body: bytes, facts: di
 
 def test_a_request_without_a_length(receiver: Receiver) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", receiver.server_address[1], timeout=10)
-    connection.request("POST", "/v1/traces", iter([BODY]), {"Content-Type": JSON})
-    assert connection.getresponse().status == 411
-    connection.close()
-    connection.request("GET", "/")
-    assert connection.getresponse().status == 405
-    connection.close()
+    for method, status in (("POST", 411), ("GET", 405)):
+        connection.putrequest(method, "/v1/traces")
+        connection.putheader("Content-Type", JSON)
+        connection.endheaders()
+        assert connection.getresponse().status == status
+        connection.close()
 
 
 def test_a_full_receiver_asks_to_try_again() -> None:
