@@ -184,8 +184,10 @@ class Plan:
         found = self._histories.read(heard, node.scope, is_inside=inside is not None)
         for content in found.words:
             self._add(node.start, _HEARD, Heard(content=content))
+        before = self._turns.get(node.scope) or self._turns.get(("inside", inside))
+        agent = before.agent if before is not None else node.agent  # an agent that takes over is told what others did
         for message in found.unknown:
-            turn = Turn(time=node.start, agent=node.agent, inside=inside, recorded=True, says=False, is_model=False)
+            turn = Turn(time=node.start, agent=agent, inside=inside, recorded=True, says=False, is_model=False)
             turn.calls = []
             turn.content = message.text
             turn.says = message.text != ""

@@ -316,6 +316,33 @@ def test_a_transfer_without_a_span_hands_over_to_the_agent_it_is_called_after() 
     assert Reading(found.only.trajectory).route == ("triage", "Billing Agent")
 
 
+def test_what_only_the_next_agent_is_told_was_done_by_the_one_before_it() -> None:
+    moved = asks(("c1", "transfer_to_billing", {}))
+    found = read(
+        agent("triage", "a", "", 10, 30),
+        chat("m1", "a", 11, heard=ASKED),
+        agent("billing", "b", "", 40, 60),
+        chat("m2", "b", 41, heard=[*ASKED, moved, told(("c1", "ok"))], said=[says("Done.")]),
+    )
+    assert [(short(step), step.agent) for step in found.steps[2:]] == [
+        ("+transfer_to_billing", "triage"),
+        ("=transfer_to_billing", "triage"),
+        ("a:Done.", "billing"),
+    ]
+
+
+def test_a_hand_off_that_traceloop_tells() -> None:
+    facts = {"traceloop.span.kind": "handoff", "gen_ai.handoff.to_agent": "billing"}
+    found = read(
+        agent("triage", "a", "", 10, 30),
+        chat("m1", "a", 11, said=[asks(("c1", "transfer_to_billing", {}))]),
+        span("triage to billing", "h", "a", 20, a=facts),
+        span("lost", "l", "a", 21, a={"traceloop.span.kind": "handoff"}),
+    )
+    assert words(found) == ["u:None", "+transfer_to_billing", "->billing"]
+    assert found.summary.truncated == 0
+
+
 def test_a_transfer_that_failed_hands_nothing_over() -> None:
     call = {"agent_name": "billing"}
     found = read(

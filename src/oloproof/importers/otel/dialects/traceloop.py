@@ -28,7 +28,10 @@ def read(span: Span) -> Seen | None:
     role = "model" if is_model else ROLES.get(kind, "other")
     name = text_of(attributes.get("traceloop.entity.name"))
     seen = Seen(role=role, conversation=text_id(attributes.get("traceloop.association.properties.session_id")))
-    if role == "agent":
+    receiver = text_of(attributes.get("gen_ai.handoff.to_agent"))
+    if kind == "handoff" and receiver:
+        seen.role, seen.receiver = "handoff", receiver
+    elif role == "agent":
         seen.agent = name or span.name.removesuffix(".agent")
     elif role == "tool":
         seen.tool = name or span.name.removesuffix(".tool")
