@@ -6,10 +6,13 @@ import json
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
+from fakes.pages import legible
 from golden import specimens, trials
 from oloproof.reports import document, markdown, terminal
 from oloproof.reports.case import case_view
+from oloproof.reports.html import Entry, report_page
 from oloproof.reports.junit import junit
 from oloproof.reports.lists import failure_table, verdict_table
 from oloproof.reports.view import view
@@ -83,3 +86,12 @@ def test_failing_cases(golden: Golden) -> None:
 def test_verdict_lines(golden: Golden) -> None:
     golden("verdicts.ndjson", "".join(document.verdict_lines(specimens.verdicts())))
     golden("verdicts.csv", "".join(document.verdict_csv(specimens.verdicts())))
+
+
+@pytest.mark.parametrize("name", ["support", "odd"])
+def test_html(name: str, golden: Golden) -> None:
+    report, record = REPORTS[name](), specimens.looping_case()
+    judgments = tuple(judgment for _, judgment in record.judgments)
+    run = replace(report.run, criteria=tuple(criterion for criterion, _ in record.judgments), slices=())
+    entry = Entry(case=record.case.id, trial=1, judgments=judgments, record=record)
+    golden(f"{name}.html", legible("".join(report_page(replace(report, run=run), [entry]))))

@@ -28,6 +28,7 @@ COMMANDS = {
     "compare": "Compare a run with another one or with a baseline file, case by case.",
     "baseline": "Keep a run's verdicts in a small file for version control.",
     "inspect": "Show a run, its failing cases, or one case step by step.",
+    "report": "Write a stored run as one HTML file that opens offline.",
     "runs": "List the stored runs.",
     "import": "Turn traces of another format into traces.jsonl.",
     "collect": "Receive OpenTelemetry over HTTP and write traces.jsonl.",

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
+from oloproof import pipeline
 from oloproof.errors import BrokenError, UsageError
 from oloproof.model.run import Report, Run
 from oloproof.pipeline import Ports
@@ -23,6 +24,9 @@ from oloproof.reports.document import encode, report_document
 from oloproof.reports.findings import Document
 from oloproof.reports.view import VerdictRow, view
 from oloproof.store import Store
+
+if TYPE_CHECKING:
+    from oloproof.reports.html import Entry
 
 CONFIG = "oloproof.yaml"
 STORE = ".oloproof"
@@ -79,9 +83,11 @@ TEXT = _Text()
 
 
 def report_options(command: F) -> F:
-    """``--json``, ``--markdown FILE``, ``--junit FILE`` and ``--slices``, for every command that ends in a report."""
+    """``--json``, ``--markdown FILE``, ``--junit FILE``, ``--html FILE`` and ``--slices``, for every command that ends
+    in a report."""
     for option in (
         click.option("--slices", "all_slices", is_flag=True, help="All metrics of the slices, with their intervals."),
+        click.option("--html", type=OutputFile(), help="Also write one HTML file that opens offline."),
         click.option("--junit", type=OutputFile(), help="Also write JUnit XML to this file."),
         click.option("--markdown", type=OutputFile(), help="Also write Markdown for a pull request."),
         json_option,
@@ -123,9 +129,12 @@ def show_report(
     as_json: bool,
     markdown: Path | None,
     junit: Path | None,
+    html: Path | None,
     all_slices: bool = False,
 ) -> None:
     """The report in every file asked for, and then on stdout, which so holds it or what went wrong, never both."""
+    if html is not None:
+        write_html(html, report, store, config=config)
     if as_json and markdown is None and junit is None:
         print_json(report_document(report))
         return
@@ -144,6 +153,30 @@ def show_report(
         from oloproof.reports import terminal
 
         print_rendered(partial(terminal.render, drawn, all_slices=all_slices))
+
+
+def write_html(path: Path, report: Report, store: Store, *, config: Path, content: bool = True) -> None:
+    """The report with every case of the run in one file."""
+    from oloproof.reports.html import report_page
+
+    entries = html_entries(store, report.run)
+    write_file(path, report_page(report, entries, config=named_config(config), content=content))
+
+
+def html_entries(store: Store, run: Run) -> Iterator[Entry]:
+    """Every attempt of a stored run, with its slice values and as much as is known of it."""
+    from oloproof.reports.html import Entry
+
+    places = {(side.case_id, trial): side.places for trial, side in store.attempts(run.id)} if run.slices else {}
+    for case_id, trial, judgments, record in store.records(run.id):
+        yield Entry(
+            case=case_id,
+            trial=trial,
+            judgments=judgments,
+            record=record,
+            places=places.get((case_id, trial), ()),
+            alignments={} if record is None else pipeline.alignments(record),
+        )
 
 
 def named_config(config: Path) -> str:

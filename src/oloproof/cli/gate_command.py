@@ -34,6 +34,7 @@ def command(
     as_json: bool,
     markdown: Path | None,
     junit: Path | None,
+    html: Path | None,
     all_slices: bool,
 ) -> None:
     """Decide a stored run again, under the policy at hand, without running or judging anything.
@@ -60,6 +61,7 @@ def command(
             as_json=as_json,
             markdown=markdown,
             junit=junit,
+            html=html,
             all_slices=all_slices,
         )
     sys.exit(report.gate.exit_code)

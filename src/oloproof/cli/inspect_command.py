@@ -43,7 +43,7 @@ VIEWS = {
     "--verdicts": {"--json", "--csv"},
     "--log": set[str](),
     "--report": set[str](),
-    "": {"--json", "--markdown", "--junit", "--slices"},
+    "": {"--json", "--markdown", "--junit", "--html", "--slices"},
 }
 """What can be shown instead of the report (""), and the options that each of them has."""
 
@@ -80,6 +80,7 @@ def command(
     as_json: bool,
     markdown: Path | None,
     junit: Path | None,
+    html: Path | None,
     all_slices: bool,
 ) -> None:
     """Show a run, its failing cases, or one case step by step.
@@ -113,6 +114,7 @@ def command(
                 as_json=as_json,
                 markdown=markdown,
                 junit=junit,
+                html=html,
                 all_slices=all_slices,
             )
 

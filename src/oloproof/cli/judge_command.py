@@ -54,6 +54,7 @@ def command(
     as_json: bool,
     markdown: Path | None,
     junit: Path | None,
+    html: Path | None,
     all_slices: bool,
 ) -> None:
     """Judge trajectories recorded earlier; nothing is run.
@@ -72,7 +73,9 @@ def command(
         hint = "name the files: oloproof judge traces.jsonl; or write `system: {recorded: traces.jsonl}`"
         raise UsageError(Problem("OLO616", "the system is run, not recorded", hint, file=project.config))
     cases = None if project.dataset is None else read_cases(project)
-    rehearse(project, cases, as_json=as_json, markdown=markdown is not None, junit=junit is not None)
+    rehearse(
+        project, cases, as_json=as_json, markdown=markdown is not None, junit=junit is not None, html=html is not None
+    )
     with open_store(config, create=True) as store, watched(run_id_file) as watch:
         was = baseline_named(store, baseline, config) if baseline else None
         if was is not None and cases is not None:
@@ -87,6 +90,7 @@ def command(
             as_json=as_json,
             markdown=markdown,
             junit=junit,
+            html=html,
             all_slices=all_slices,
         )
     sys.exit(report.gate.exit_code)

@@ -17,7 +17,14 @@ from oloproof.stats import level
 
 
 def rehearse(
-    project: Project, cases: Cases | None, *, as_json: bool, markdown: bool, junit: bool, stops_early: bool = False
+    project: Project,
+    cases: Cases | None,
+    *,
+    as_json: bool,
+    markdown: bool,
+    junit: bool,
+    html: bool,
+    stops_early: bool = False,
 ) -> None:
     """Draw a report of one made-up case into nothing, and import nothing from the project's directory from here on.
 
@@ -44,6 +51,10 @@ def rehearse(
         from oloproof.reports.junit import junit as render_junit
 
         list(render_junit(drawn, ()))
+    if html:
+        from oloproof.reports.html import report_page
+
+        list(report_page(report, ()))
 
 
 def _may_be_related(project: Project, cases: Cases | None) -> bool:

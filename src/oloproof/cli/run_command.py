@@ -71,6 +71,7 @@ def command(
     as_json: bool,
     markdown: Path | None,
     junit: Path | None,
+    html: Path | None,
     all_slices: bool,
 ) -> None:
     """Run the system over the dataset, judge, measure and gate.
@@ -97,7 +98,13 @@ def command(
         _refuse_empty(selection.slice, cases)
     stops_early = pipeline.wished(project, request) is not None
     rehearse(
-        project, cases, as_json=as_json, markdown=markdown is not None, junit=junit is not None, stops_early=stops_early
+        project,
+        cases,
+        as_json=as_json,
+        markdown=markdown is not None,
+        junit=junit is not None,
+        html=html is not None,
+        stops_early=stops_early,
     )
     with open_store(config, create=True) as store, watched(run_id_file) as watch:
         was = baseline_named(store, baseline, config) if baseline else None
@@ -113,6 +120,7 @@ def command(
             as_json=as_json,
             markdown=markdown,
             junit=junit,
+            html=html,
             all_slices=all_slices,
         )
     sys.exit(report.gate.exit_code)

@@ -28,7 +28,8 @@ _SPOKEN = ("message", "observation", "decision", "final")
 
 class StepView(Struct, frozen=True, kw_only=True):
     """A step. ``action`` is its kind and what it concerns; ``offends`` the criteria that it makes fail; ``left_out``
-    counts the steps between it and the one that is shown before it."""
+    counts the steps between it and the one that is shown before it. ``to`` is the agent that it hands over to, ""
+    where it does not; steps of one ``turn`` were taken together; ``failed``: an error was recorded."""
 
     number: str
     left_out: int = 0
@@ -36,6 +37,10 @@ class StepView(Struct, frozen=True, kw_only=True):
     action: str
     details: tuple[Fact, ...]
     offends: tuple[str, ...]
+    kind: str
+    to: str = ""
+    turn: int | None = None
+    failed: bool = False
 
 
 class JudgmentView(Struct, frozen=True, kw_only=True):
@@ -169,6 +174,10 @@ def _steps(
             action=_action(step),
             details=tuple(_details(step)),
             offends=tuple(offends.get(step.index, ())),
+            kind=step.kind,
+            to=inert(step.to_agent or ""),
+            turn=step.turn,
+            failed=isinstance(step.error, str),
         )
         for before, at in pairwise((-1, *shown))
         for step in (steps[at],)

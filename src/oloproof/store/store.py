@@ -267,6 +267,23 @@ class Store:
             error = detail.attempt.error if isinstance(detail.attempt, Attempt) else None
             yield case_id, trial, detail.judgments, error
 
+    def records(self, run_id: str) -> Iterator[tuple[str, int, tuple[Judgment, ...], CaseRecord | None]]:
+        """Every attempt's case id, trial and judgments, and everything that is known of it, in the order of the run;
+        None where a recorded file is not what it was, or is gone."""
+        header, row = self._header(run_id), self._row(run_id)
+        lost: set[int] = set()
+        for case_id, trial, detail in self._details(row):
+            source = detail.attempt.source if isinstance(detail.attempt, Placed) else None
+            record = None
+            if source not in lost:
+                try:
+                    record = self._resolved(header, row, detail)
+                except BrokenError:
+                    if source is None:
+                        raise
+                    lost.add(source)  # it is not read through again for each of its cases
+            yield case_id, trial, detail.judgments, record
+
     def case(self, run_id: str, case_id: str, trial: int = 1) -> CaseRecord:
         """One attempt. Raises :class:`UsageError` when the run has none of that name and trial."""
         header, row = self._header(run_id), self._row(run_id)

@@ -1,0 +1,55 @@
+"""What was expected beside what was found, line by line."""
+
+from __future__ import annotations
+
+import json
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct
+
+from oloproof.reports.inert import inert
+
+MOST_LINES = 200
+"""Lines compared of either side; the rest is in the JSON documents."""
+
+_LINE = 300
+
+
+class Line(Struct, frozen=True, array_like=True):
+    """A row: ``same`` on both sides, ``changed``, or only ``expected`` or ``found``. "" where a side has no line."""
+
+    kind: Literal["same", "changed", "expected", "found"]
+    expected: str
+    found: str
+
+
+def aligned(expected: Any, found: Any) -> tuple[Line, ...]:
+    """Two JSON values as indented lines, equal ones beside one another (Ratcliff & Metzener 1988). Nothing where either
+    is UNSET or a single line, since there is nothing to align then."""
+    if expected is UNSET or found is UNSET:
+        return ()
+    was, now = _lines(expected), _lines(found)
+    if len(was) <= 1 or len(now) <= 1:
+        return ()
+    rows: list[Line] = []
+    for tag, i, j, k, m in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+        if tag == "equal":
+            rows += [Line("same", line, line) for line in was[i:j]]
+            continue
+        both = min(j - i, m - k)
+        rows += [Line("changed", old, new) for old, new in zip(was[i : i + both], now[k : k + both], strict=True)]
+        rows += [Line("expected", line, "") for line in was[i + both : j]]
+        rows += [Line("found", "", line) for line in now[k + both : m]]
+    return tuple(rows)
+
+
+def _lines(value: Any) -> list[str]:
+    """A text's own lines, or those of indented JSON."""
+    if isinstance(value, str):
+        return [inert(line, _LINE) for line in value.splitlines()[:MOST_LINES]]
+    try:
+        lines = json.dumps(value, ensure_ascii=False, indent=2).split("\n")
+    except (RecursionError, ValueError):  # nested by the thousand, or an integer of thousands of digits
+        return ["(cannot be shown)"]
+    return [inert(line.removesuffix(","), _LINE) for line in lines[:MOST_LINES]]  # a comma tells what comes after

@@ -1,0 +1,190 @@
+"""The HTML report in a real browser: it opens from disk, asks for nothing, and is used as a reader uses it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.projects import NONE_WRONG, RIGHT, oloproof, project
+from golden.specimens import NASTY
+
+
+def listed(page: Any) -> list[str]:
+    return page.locator("#list tr td:first-child").all_inner_texts()
+
+
+def test_the_verdict_is_read_first(opened: Any, report: Path) -> None:
+    page = opened.at(report)
+    assert "ALLOW" in page.locator("h1").inner_text()
+    assert listed(page) == ["first", "second", "third"]
+
+
+@pytest.mark.parametrize(
+    ("hash_", "cases"),
+    [
+        ("#criterion=agent_tool_sequence&verdict=fail", ["second"]),
+        ("#verdict=pass", ["first", "second", "third"]),
+        ("#slice=metadata.surface%3Dchat", ["third"]),
+        ("#text=PAY", ["third"]),
+        ("#text=nothing", []),
+    ],
+)
+def test_cases_are_filtered_by_the_address(hash_: str, cases: list[str], opened: Any, report: Path) -> None:
+    assert listed(opened.at(report, hash_)) == cases
+
+
+def test_cases_are_filtered_by_hand_and_the_address_follows(opened: Any, report: Path) -> None:
+    page = opened.at(report)
+    page.select_option("[name=criterion]", "agent_tool_sequence")
+    page.select_option("[name=verdict]", "fail")
+    assert listed(page) == ["second"]
+    assert page.locator("#count").inner_text() == "1 of 3 attempts"
+    assert page.url.endswith("#criterion=agent_tool_sequence&verdict=fail")
+    page.click("#list a")
+    page.wait_for_selector("#case h1")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#report:not([hidden])")
+    assert listed(page) == ["second"]
+
+
+def test_a_case_shows_its_steps_with_the_offending_one_marked(opened: Any, report: Path) -> None:
+    page = opened.at(report, "#case=second&step=2")
+    assert page.locator("#report").is_hidden()
+    assert page.locator("#case h1").inner_text() == "second"
+    assert page.locator(".step h3").all_inner_texts() == ["1. tool_call look", "2. tool_call delete"]
+    assert page.locator(".step.offends .fail").all_inner_texts() == ["✗ fails agent_tool_sequence"]
+    assert page.evaluate("document.activeElement.id") == "step-2"
+    beside = page.locator("#case section", has_text="agent_tool_sequence").locator("tr", has_text="delete")
+    assert beside.count() > 0
+
+
+def test_what_was_expected_stands_beside_what_was_found(opened: Any, tmp_path: Path) -> None:
+    says = "def run(case): return {'list': case}"
+    rows = [{"id": "c1", "input": ["a", "b", "c"], "expected": {"list": ["a", "c"]}}]
+    exact = {"type": "exact_match", "criterion": "right", "field": "list", "expected_field": "list"}
+    project(tmp_path, app=says, cases=rows, evaluators=[exact], rules=[NONE_WRONG])
+    assert oloproof(tmp_path, "run", "--html", "report.html").code == 1
+    page = opened.at(tmp_path / "report.html", "#case=c1")
+    added = page.locator(".diff .differs")
+    assert [cell.strip() for cell in added.locator("td").all_text_contents()] == ["+", "", '"b"']
+
+
+def test_the_keyboard_goes_from_case_to_case_and_to_what_offends(opened: Any, report: Path) -> None:
+    page = opened.at(report, "#case=first")
+    page.keyboard.press("j")
+    page.wait_for_function("document.querySelector('#case h1').textContent === 'second'")
+    page.keyboard.press("o")
+    page.wait_for_selector("#step-2.here")
+    page.keyboard.press("k")
+    page.wait_for_function("document.querySelector('#case h1').textContent === 'first'")
+
+
+def test_an_address_of_no_case_says_so(opened: Any, report: Path) -> None:
+    page = opened.at(report, "#case=nobody")
+    assert page.locator("#count").inner_text() == "There is no such case in this file."
+
+
+def test_without_script_the_verdict_rules_and_criteria_are_read(browser: Any, report: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    text = page.locator("body").inner_text()
+    context.close()
+    for each in ("ALLOW", "none-wrong", "agent_tool_sequence", "needs JavaScript"):
+        assert each in text
+
+
+@pytest.mark.parametrize("width", [375, 1600])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_window(width: int, scheme: str, opened: Any, report: Path) -> None:
+    opened.page.set_viewport_size({"width": width, "height": 900})
+    opened.page.emulate_media(color_scheme=scheme)
+    for hash_ in ("", "#case=second"):
+        page = opened.at(report, hash_)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+HOSTILE_AGENT = """
+import json
+from oloproof import *
+
+@system(records=("agent_trajectory/v1",))
+def run(text):
+    with current_case().trace() as trace:
+        trace.tool_call(text[:5000] or "empty", {text[:100]: text})
+        trace.tool_result(text[:5000] or "empty", {"said": text})
+    print(text.encode("utf-8", "backslashreplace").decode())
+    return {"answer": text}
+"""
+
+
+def test_hostile_text_is_shown_and_does_nothing(opened: Any, tmp_path: Path) -> None:
+    texts = [text.encode("utf-8", "backslashreplace").decode() for text in NASTY if len(text) < 10_000]
+    texts += [
+        "<img src=x onerror=alert(1)>",
+        "<svg onload=alert(1)>",
+        "javascript:alert(1)",
+        "{{ 7 * 7 }}{% raw %}",
+        "</style><script>alert(1)</script>",
+        '"><script>alert(1)</script>',
+        "' onclick='alert(1)",
+        "\u2028\u2029",
+        "</script><!--<script>",
+    ]
+    cases = [
+        {"id": f"{number} {text}", "input": text, "expected": {"answer": "yes"}, "metadata": {"said": text}}
+        for number, text in enumerate(texts)
+    ]
+    project(tmp_path, app=HOSTILE_AGENT, cases=cases, evaluators=[RIGHT], rules=[NONE_WRONG], slices=["metadata.said"])
+    assert oloproof(tmp_path, "run", "--html", "report.html").code == 1
+    page = opened.at(tmp_path / "report.html")
+    assert len(listed(page)) == len(texts)
+    known = set(page.evaluate("[...new Set([...document.querySelectorAll('*')].map((node) => node.localName))]"))
+    assert not known & {"img", "iframe", "object", "embed", "b", "i", "bold"}
+    assert page.evaluate("document.querySelectorAll('script:not([type])').length") == 1
+    for href in page.locator("#list a").evaluate_all("(links) => links.map((link) => link.getAttribute('href'))"):
+        page.goto("about:blank")
+        opened.at(tmp_path / "report.html", href)
+        page.wait_for_selector("#case .step")
+        assert page.evaluate("document.querySelectorAll('#case img, #case svg, #case script').length") == 0
+
+
+def test_ten_thousand_cases_are_painted_at_once(opened: Any, tmp_path: Path) -> None:
+    cases = [
+        {"case": f"case_{number:05}", "input": ["look", "pay"] * 5, "expected": {"answer": "yes", "tools": ["look"]}}
+        for number in range(10_000)
+    ]
+    recorded = [
+        case
+        | {
+            "output": {"answer": f"yes, order {number * 7919 % 10_007}"},
+            "trajectory": {
+                "steps": [
+                    step
+                    for at in range(5)
+                    for step in (
+                        {"kind": "tool_call", "tool_name": "look", "arguments": {"order": number * 31 + at}},
+                        {"kind": "tool_result", "tool_name": "look", "result": {"total": number * at % 977}},
+                    )
+                ]
+            },
+        }
+        for number, case in enumerate(cases)
+    ]
+    for record in recorded:
+        for at, step in enumerate(record["trajectory"]["steps"], 1):
+            step["index"] = at
+    (tmp_path / "traces.jsonl").write_text("".join(json.dumps(record) + "\n" for record in recorded))
+    project(tmp_path, cases=None, rules=None, system={"recorded": "traces.jsonl"}, policy="none")
+    done = oloproof(tmp_path, "judge", "--html", "report.html")
+    assert done.code == 0, done.err
+    file = tmp_path / "report.html"
+    assert file.stat().st_size < 15_000_000
+    page = opened.at(file)
+    painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    assert painted <= 1_500
+    page.fill("[name=text]", "case_09999")
+    assert listed(page) == ["case_09999"]
