@@ -161,3 +161,39 @@ def test_the_formats_are_listed(tmp_path: Path) -> None:
     done = oloproof(tmp_path, "import", "--help")
     assert "openai" in done.out
     assert "tau-bench" in done.out
+
+
+def test_cases_become_a_dataset_that_another_agent_can_run_on(tmp_path: Path) -> None:
+    actions = [{"name": "refund", "kwargs": {"order": 7}}, {"name": "look", "kwargs": {}}]
+    info = {"task": {"user_id": "u", "instruction": "Get a refund.", "actions": actions, "outputs": []}}
+    runs = [
+        {"task_id": 1, "trial": at, "reward": at, "info": info, "traj": messages("", "refund")["messages"]}
+        for at in (0, 1)
+    ]
+    (tmp_path / "tau.json").write_text(json.dumps(runs))
+    done = oloproof(tmp_path, "import", "auto", "tau.json", "-o", "traces.jsonl", "--cases", "cases.jsonl")
+    assert done.code == 0
+    assert "wrote cases.jsonl (1 case)" in done.lines
+    (row,) = map(json.loads, (tmp_path / "cases.jsonl").read_text().splitlines())
+    assert (row["id"], row["input"]) == ("task_1", {"user_id": "u", "instruction": "Get a refund."})
+    assert row["expected"] == {"tools": [{"tool": "refund", "arguments": {"order": 7}}, "look"]}
+    assert "reward" not in row["metadata"]
+    evaluators, rules = [{"type": "agent_tool_sequence"}], [NONE_WRONG | {"metric": "agent_tool_sequence"}]
+    directory = project(tmp_path / "next", cases=None, dataset="../cases.jsonl", evaluators=evaluators, rules=rules)
+    assert oloproof(directory, "check").code == 0
+    told = oloproof(tmp_path, "import", "auto", "tau.json", "-o", "traces.jsonl", "--cases", "cases.jsonl", "--json")
+    assert json.loads(told.out)["cases"] == "cases.jsonl"
+
+
+def test_runs_that_were_not_asked_the_same_are_told(tmp_path: Path) -> None:
+    asked = [{"id": "a", "input": at, "messages": messages("", "look")["messages"]} for at in (1, 2)]
+    (tmp_path / "chats.json").write_text(json.dumps(asked))
+    done = oloproof(tmp_path, "import", "openai", "chats.json", "-o", "t.jsonl", "--cases", "c.jsonl")
+    assert "1 case whose runs were not asked the same: the first was taken" in done.lines
+
+
+def test_the_dataset_and_the_recordings_are_two_files(tmp_path: Path) -> None:
+    (tmp_path / "chats.json").write_text(json.dumps([messages("a", "look")]))
+    done = oloproof(tmp_path, "import", "openai", "chats.json", "-o", "t.jsonl", "--cases", "t.jsonl")
+    assert (done.code, "OLO697" in done.err) == (2, True)
+    assert not (tmp_path / "t.jsonl").exists()

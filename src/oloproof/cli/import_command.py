@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from oloproof.cli.common import TEXT, OutputFile, json_option, metadata_option, print_json, strict_option, write_chunks
 from oloproof.errors import OloproofError, Problem, UsageError, with_article
+from oloproof.importers.cases import CaseRows
 from oloproof.importers.format import Importer
 from oloproof.importers.reading import FileCounts, Import
 from oloproof.importers.registry import AUTO, FORMATS, importer
@@ -31,11 +32,18 @@ class _Command(click.Command):
 @click.argument("format_name", metavar="FORMAT", type=TEXT)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=OutputFile(), required=True, help="The traces.jsonl to write.")
+@click.option("--cases", type=OutputFile(), help="A dataset to write too: the cases, without their runs.")
 @metadata_option
 @strict_option
 @json_option
 def command(
-    format_name: str, files: tuple[Path, ...], output: Path, metadata: tuple[str, ...], strict: bool, as_json: bool
+    format_name: str,
+    files: tuple[Path, ...],
+    output: Path,
+    cases: Path | None,
+    metadata: tuple[str, ...],
+    strict: bool,
+    as_json: bool,
 ) -> None:
     """Turn traces of another format into traces.jsonl, and say what could not be carried over.
 
@@ -46,23 +54,32 @@ def command(
     Example:
       oloproof import auto results.json -o traces.jsonl
     """
+    if cases is not None and cases.absolute() == output.absolute():
+        raise UsageError(Problem("OLO697", f"--cases and --output name the same file, {cases}", "name two files"))
+    rows = None if cases is None else CaseRows()
     plugin, wanted = (None, format_name) if format_name in (AUTO, *FORMATS) else _plugged_in(format_name)
     found = Import(opened(map(str, files)), wanted, metadata=metadata)
     try:
-        write_chunks(output, _lines(found, strict=strict))
+        write_chunks(output, _lines(found, rows, strict=strict))
+        if cases is not None and rows is not None:
+            write_chunks(cases, rows.lines())
     except Exception as error:
         if plugin is None or isinstance(error, OloproofError):
             raise
         raise failed(plugin, "failed", error) from error
     if as_json:
-        rows = (
+        counted = (
             (file, counts.importer.name, asdict(counts.summary), counts.losses) for file, counts in found.files.items()
         )
-        print_json(import_document(str(output), rows))
+        print_json(import_document(str(output), counted, cases=None if cases is None else str(cases)))
     else:
         for file, counts in found.files.items():
             _print_summary(file, counts, sniffed=format_name == AUTO)
+        if rows is not None and rows.conflicts:
+            print(f"{_counted(rows.conflicts, 'case')} whose runs were not asked the same: the first was taken")
         print(f"wrote {output}", file=sys.stderr)
+        if rows is not None:
+            print(f"wrote {cases} ({_counted(len(rows), 'case')})", file=sys.stderr)
 
 
 def _plugged_in(name: str) -> tuple[Plugin, Importer]:
@@ -73,9 +90,11 @@ def _plugged_in(name: str) -> tuple[Plugin, Importer]:
     return plugin, value
 
 
-def _lines(found: Import, *, strict: bool) -> Iterator[bytes]:
-    """The recordings; nothing is written when what was lost is refused."""
+def _lines(found: Import, rows: CaseRows | None, *, strict: bool) -> Iterator[bytes]:
+    """The recordings, whose cases become ``rows``; nothing is written when what was lost is refused."""
     for imported in found.recordings():
+        if rows is not None:
+            rows.add(imported.recording, imported.of_case)
         yield imported.line
     if strict:
         found.refuse_losses()

@@ -250,6 +250,12 @@ def arguments_of(raw: Json) -> Json:
     return {TAG: raw if isinstance(raw, str) else encode(raw).decode()}
 
 
+def declared_call(name: str, arguments: Json) -> Json:
+    """A call as ``expected.tools`` declares it: by its name alone where it takes no arguments."""
+    given = object_of(arguments)
+    return {"tool": name, "arguments": given} if given else name
+
+
 def text_id(value: Json) -> str:
     """An id as text; "" for none."""
     return value if isinstance(value, str) else "" if value is None else encode(value).decode()

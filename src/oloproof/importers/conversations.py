@@ -72,6 +72,7 @@ def own_facts(value: dict[str, Any], **told: Json) -> dict[str, Any]:
         "case": str(name) or None,
         "trial": trial if type(trial) is int and trial >= 1 else None,
         "expected": expected if isinstance(expected, dict) else None,
+        "of_case": tuple(metadata) if isinstance(metadata, dict) else (),
         "metadata": known if known or isinstance(metadata, dict) else None,
     }
 

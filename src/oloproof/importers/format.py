@@ -7,7 +7,7 @@ what cannot be read at all. It keeps nothing between runs that grows with the fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -36,9 +36,10 @@ class Run(Struct, frozen=True, kw_only=True):
     """One run, as its file has it.
 
     ``case`` None: it has no name there, and gets the file's. ``trial`` None: it is not numbered there, and gets the
-    next number of its case. ``output`` and ``input`` UNSET: not recorded. ``line`` is 0 where lines say nothing.
-    ``losses`` counts by kind what could not be carried over; ``unanswered`` are calls without a result. ``origin`` is
-    the run as the file has it, into which the paths of ``--metadata`` lead.
+    next number of its case. ``of_case`` are the keys of ``metadata`` that say what the case is, rather than how this
+    run of it went; None: all of them. ``output`` and ``input`` UNSET: not recorded. ``line`` is 0 where lines say
+    nothing. ``losses`` counts by kind what could not be carried over; ``unanswered`` are calls without a result.
+    ``origin`` is the run as the file has it, into which the paths of ``--metadata`` lead.
     """
 
     file: str
@@ -51,6 +52,7 @@ class Run(Struct, frozen=True, kw_only=True):
     input: Any = UNSET
     expected: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
+    of_case: Collection[str] | None = None
     losses: Mapping[str, int] = {}
     unanswered: int = 0
     origin: Json = None

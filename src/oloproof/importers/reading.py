@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import UNSET, Struct
@@ -86,12 +86,14 @@ class FileCounts:
 
 
 class Imported(NamedTuple):
-    """A recording, the line that it is written as, and where it was found (line 0: lines say nothing there)."""
+    """A recording, the line that it is written as, where it was found (line 0: lines say nothing there), and the keys
+    of its metadata that describe its case (None: all)."""
 
     recording: Recording
     line: bytes
     file: str
     number: int
+    of_case: Collection[str] | None = None
 
 
 class MetadataPath(Struct, frozen=True):
@@ -195,7 +197,10 @@ class Import:
         counts.add(run)
         written, line = line_of(recording)
         counts.losses["nested_too_deeply"] += written is not recording
-        return Imported(written, line, run.file, run.line)
+        of_case = run.of_case
+        if self._metadata and of_case is not None:
+            of_case = {*of_case, *(path.key for path in self._metadata)}
+        return Imported(written, line, run.file, run.line, of_case)
 
     def _with_metadata(self, run: Run) -> dict[str, Any] | None:
         found = {}

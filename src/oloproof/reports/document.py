@@ -144,11 +144,13 @@ def evaluators_document(entries: Sequence[Mapping[str, Any]]) -> Document:
     return {"format": EVALUATORS_FORMAT, "evaluators": list(entries)}
 
 
-def import_document(output: str, files: Iterable[tuple[str, str, Mapping[str, int], Mapping[str, int]]]) -> Document:
-    """``oloproof.import/v1``: where the recordings were written, and of each file its format, its counts and its losses
-    by kind."""
+def import_document(
+    output: str, files: Iterable[tuple[str, str, Mapping[str, int], Mapping[str, int]]], *, cases: str | None = None
+) -> Document:
+    """``oloproof.import/v1``: where the recordings and the dataset (null: none) were written, and of each file its
+    format, its counts and its losses by kind."""
     rows = [{"file": file, "format": name, **counts, "losses": dict(losses)} for file, name, counts, losses in files]
-    return {"format": IMPORT_FORMAT, "output": output, "files": rows}
+    return {"format": IMPORT_FORMAT, "output": output, "cases": cases, "files": rows}
 
 
 def problems_document(problems: Iterable[Problem]) -> Document:

@@ -112,6 +112,7 @@ def _session(session: Mapping[str, Any], file: str, line: int) -> Run:
         trajectory=builder.trajectory(truncated=cut_off or bool(failed) or builder.ends_on_open_call),
         input=_asked(whole["events"]),
         metadata={key: fact for key, fact in facts.items() if fact is not None},
+        of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
         origin=session,

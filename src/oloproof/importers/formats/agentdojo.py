@@ -29,6 +29,7 @@ LOSSES: Final[Mapping[str, str]] = {
     "system_messages": "system prompts: they are no step of the agent",
     "no_runs": "entries that are no run, such as the export's first line",
 }
+_CASE: Final = ("suite_name", "user_task_id", "injection_task_id", "attack_type")
 _FACTS: Final = ("suite_name", "pipeline_name", "model", "user_task_id", "injection_task_id", "attack_type")
 _VERDICTS: Final = ("utility", "success", "security", "duration")
 
@@ -73,7 +74,7 @@ def _run(run: Fields, file: str, line: int) -> Run:
         _message(message, builder, waiting)
     known = {**object_of(run.get("metadata")), **run}
     error = run.get("error")
-    names = [text_id(known.get(key)) for key in ("suite_name", "user_task_id", "injection_task_id", "attack_type")]
+    names = [text_id(known.get(key)) for key in _CASE]
     facts = {key: known.get(key) for key in (*_FACTS, *_VERDICTS)}
     if facts["utility"] is None:
         facts["utility"] = facts["success"]
@@ -88,6 +89,7 @@ def _run(run: Fields, file: str, line: int) -> Run:
         trajectory=builder.trajectory(truncated=bool(error) or builder.ends_on_open_call),
         input=_asked(run["messages"]),
         metadata={key: fact for key, fact in facts.items() if fact is not None and key != "success"},
+        of_case=_CASE,
         losses=builder.losses,
         unanswered=len(builder.unanswered),
         origin=run,

@@ -78,6 +78,7 @@ def _run(whole: Fields, file: str, line: int) -> Run:
         trajectory=builder.trajectory(truncated=goes_on, errors_recorded=False),
         input=joined_text(opening[0].get("message")) if opening else UNSET,
         metadata={key: fact for key, fact in facts.items() if fact is not None},
+        of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
         origin=whole,

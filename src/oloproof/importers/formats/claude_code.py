@@ -171,6 +171,7 @@ class _Teller:
             ),
             input=_opening(session.events),
             metadata={key: fact for key, fact in facts.items() if fact not in (None, "")},
+            of_case=(),
             losses=builder.losses,
             unanswered=len(builder.unanswered),
             origin={"result": ended, "events": session.events},

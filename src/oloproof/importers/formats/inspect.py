@@ -118,6 +118,7 @@ def _run(value: Json, evaluation: Fields, file: str) -> Item:
         input=sample.get("input", UNSET),
         expected={"target": sample["target"]} if sample.get("target") is not None else None,
         metadata=_facts(sample, evaluation, limit),
+        of_case=(*object_of(sample.get("metadata")), "task"),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
         origin=sample,

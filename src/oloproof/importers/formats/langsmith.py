@@ -118,6 +118,7 @@ def _run(runs: Sequence[Fields], file: str, line: int) -> Run:
         trajectory=builder.trajectory(truncated=truncated or broken or builder.ends_on_open_call),
         input=inputs if inputs is not None else {"messages": list(teller.opening)} if teller.opening else UNSET,
         metadata=_facts(root),
+        of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
         origin={"root": root, "runs": list(runs)},

@@ -155,6 +155,7 @@ def _ended(
         ),
         input={"messages": list(opening)},
         metadata={key: fact for key, fact in facts.items() if fact is not None},
+        of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
         origin=whole,

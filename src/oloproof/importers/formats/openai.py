@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from oloproof.importers.builder import list_of, object_of
+from oloproof.importers.builder import declared_call, list_of, object_of
 from oloproof.importers.chat import LOSSES as CHAT_LOSSES
 from oloproof.importers.chat import Chat
 from oloproof.importers.conversations import Conversation, MessageError, own_facts, read_conversations
@@ -118,7 +118,8 @@ def _tau_bench(item: Conversation, value: dict[str, Any], messages: Sequence[Jso
     truncated = _cut_off(chat, chat.losses)
     task = object_of(object_of(value.get("info")).get("task"))
     trial, task_id, actions = value.get("trial"), value.get("task_id"), task.get("actions")
-    tools = [action["name"] for action in list_of(actions) if isinstance(object_of(action).get("name"), str)]
+    named = [action for action in list_of(actions) if isinstance(object_of(action).get("name"), str)]
+    tools = [declared_call(action["name"], action.get("kwargs")) for action in named]
     asked = {key: fact for key, fact in task.items() if key in ("user_id", "instruction")}
     facts = {**task, "source": "tau-bench", "task_id": task_id, "reward": value.get("reward")}
     chat.losses["empty_references"] += actions == []
@@ -133,6 +134,7 @@ def _tau_bench(item: Conversation, value: dict[str, Any], messages: Sequence[Jso
         input=asked or {"messages": chat.opening},
         expected={"tools": tools} if tools else None,
         metadata={key: fact for key, fact in facts.items() if fact is not None and key not in asked},
+        of_case=(*task, "source", "task_id"),
         losses=chat.losses,
         unanswered=len(chat.builder.unanswered),
         origin=value,

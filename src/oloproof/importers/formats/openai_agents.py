@@ -119,6 +119,7 @@ def _run(name: str, trace: _Trace) -> Run:
         trajectory=builder.trajectory(truncated=truncated or bool(broken) or builder.ends_on_open_call),
         input={"messages": list(teller.opening)} if teller.opening else UNSET,
         metadata={key: fact for key, fact in facts.items() if fact is not None} | object_of(own.get("metadata")),
+        of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
         origin={"trace": own, "spans": trace.spans},

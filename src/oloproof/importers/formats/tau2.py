@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.errors import Problem
-from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
+from oloproof.importers.builder import Builder, declared_call, joined_text, list_of, object_of, text_id
 from oloproof.importers.documents import documents
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
@@ -86,6 +86,7 @@ def _run(simulation: Fields, tasks: Mapping[str, Fields], file: str, line: int) 
         input=_asked(tasks.get(name, {})),
         expected=_expected(tasks.get(name, {})),
         metadata={key: fact for key, fact in facts.items() if fact is not None},
+        of_case=("source",),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
         origin=simulation,
@@ -146,11 +147,11 @@ def _asked(task: Fields) -> Json:
 def _expected(task: Fields) -> Fields | None:
     """The agent's actions of the task. None where it has none: that declares nothing."""
     actions = map(object_of, list_of(object_of(task.get("evaluation_criteria")).get("actions")))
-    tools: list[Json] = []
-    for action in actions:
-        if isinstance(name := action.get("name"), str) and action.get("requestor") != USER:
-            arguments = object_of(action.get("arguments"))
-            tools.append({"tool": name, "arguments": arguments} if arguments else name)
+    tools = [
+        declared_call(name, action.get("arguments"))
+        for action in actions
+        if isinstance(name := action.get("name"), str) and action.get("requestor") != USER
+    ]
     return {"tools": tools} if tools else None
 
 

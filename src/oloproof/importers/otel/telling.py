@@ -61,6 +61,7 @@ def run_of(traces: Sequence[Trace]) -> Run:
         trajectory=builder.trajectory(truncated=truncated, errors_recorded=plan.spans_tools or not calls),
         input=_input(plan),
         metadata=_metadata(traces),
+        of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
         origin=_origin(traces),
