@@ -96,6 +96,18 @@ def test_accepted_changes_are_named_in_the_policy(tmp_path: Path) -> None:
     assert (code, found["accepted"]) == (0, ["c0"])
 
 
+def test_what_is_accepted_in_advance_is_told(saved: Path) -> None:
+    policy = {"version": 1, "rules": [NO_NEW], "accept_changed_cases": ["c0", "c1", "c99"]}
+    project(saved, cases=REFERENCE[1:], rules=[NO_NEW])
+    (saved / "release.yaml").write_text(json.dumps(policy))
+    told = "accept_changed_cases names 'c1', 'c99', neither gone nor changed"
+    for command in (["run", "--baseline", "base.json"], ["compare", "latest", "base.json"], ["gate"]):
+        done = oloproof(saved, *command)
+        assert (done.code, told in done.out) == (0, True)
+    (saved / "release.yaml").write_text(json.dumps(policy | {"accept_changed_cases": ["c0"]}))
+    assert "accept_changed_cases" not in oloproof(saved, "compare", "latest", "base.json").out
+
+
 def test_what_the_policy_accepts_no_more_was_not_compared(tmp_path: Path) -> None:
     directory = project(tmp_path, cases=REFERENCE, rules=[NO_NEW])
     assert oloproof(directory, "run").code == 3

@@ -78,6 +78,8 @@ def command(candidate: str, baseline: str, config: Path, membership: Membership,
             print("  a baseline file keeps no calls: compare with a run to see where they part")
         for table in comparison_tables(report, partings):
             print_rendered(partial(terminal.render_table, table))
+        for warning in report.warnings:
+            print(f"warning: {inert(warning)}")
         for decision in drawn.decisions:
             print(f"{decision.rule}: {decision.state}: {decision.words}")
         print(drawn.gate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from oloproof import gates
-from oloproof.errors import PRECEDENCE, BrokenError, ExitCode, Problem, UsageError
+from oloproof.errors import MOST_PROBLEMS, PRECEDENCE, BrokenError, ExitCode, Problem, UsageError
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Approval, Decision, Gate, Policy
 from oloproof.model.project import Project
@@ -117,9 +117,22 @@ def report(
         decisions=decisions,
         gate=_gate(header, policy, decisions),
         approvals=approvals,
-        warnings=(*warnings, *gates.warnings(measured, policy, decisions)),
+        warnings=(*warnings, *gates.warnings(measured, policy, decisions), *_idle_acceptances(policy, comparison)),
         comparison=comparison,
     )
+
+
+def _idle_acceptances(policy: Policy | None, comparison: Comparison | None) -> tuple[str, ...]:
+    """What the policy accepts in advance: a later change to these cases would be waved through as well."""
+    if policy is None or comparison is None:
+        return ()
+    idle = [repr(case) for case in policy.accept_changed_cases if case not in comparison.accepted]
+    if not idle:
+        return ()
+    listed = ", ".join(idle[:MOST_PROBLEMS]) + (
+        f" and {len(idle) - MOST_PROBLEMS} more" if idle[MOST_PROBLEMS:] else ""
+    )
+    return (f"accept_changed_cases names {listed}, neither gone nor changed: take out what is accepted by now",)
 
 
 def beside_base(report: Report, relaxed: tuple[Problem, ...], *, fail: bool) -> Report:
