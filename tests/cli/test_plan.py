@@ -86,6 +86,14 @@ def test_the_run_itself_says_what_would_settle_it(suite: Path) -> None:
     assert "plan a fresh run; to add cases to this one after looking is peeking: oloproof plan" in done.out
 
 
+def test_a_run_without_a_gate_is_planned_from_under_the_policy_at_hand(suite: Path) -> None:
+    oloproof(suite, "run")
+    gated = oloproof(suite, "plan", "latest", "--json").json
+    assert oloproof(suite, "run", "--no-gate").code == 0
+    done = oloproof(suite, "plan", "latest", "--json")
+    assert (done.code, done.json["rules"]) == (0, gated["rules"])
+
+
 def test_without_a_policy_there_is_nothing_to_plan(tmp_path: Path) -> None:
     done = oloproof(project(tmp_path, rules=None), "plan")
     assert (done.code, "OLO641" in done.err) == (2, True)

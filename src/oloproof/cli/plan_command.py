@@ -122,7 +122,8 @@ def _by_metric(truths: Iterable[tuple[str, Fraction]]) -> dict[str, tuple[Fracti
 
 
 def _report(run: str, config: Path) -> Report:
-    """The run's report, as it was decided."""
+    """The run's report, as it was decided; of a run without a gate, as the policy at hand would have it."""
     with open_store(config, create=False) as store:
         header = find_run(store, run, config)
-        return pipeline.stored_report(store, header, store.policy(header.id))
+        policy = store.policy(header.id)
+        return pipeline.stored_report(store, header, load(config).policy if policy is None else policy)

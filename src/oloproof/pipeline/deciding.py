@@ -129,10 +129,9 @@ def _idle_acceptances(policy: Policy | None, comparison: Comparison | None) -> t
     idle = [repr(case) for case in policy.accept_changed_cases if case not in comparison.accepted]
     if not idle:
         return ()
-    listed = ", ".join(idle[:MOST_PROBLEMS]) + (
-        f" and {len(idle) - MOST_PROBLEMS} more" if idle[MOST_PROBLEMS:] else ""
-    )
-    return (f"accept_changed_cases names {listed}, neither gone nor changed: take out what is accepted by now",)
+    more = f" and {len(idle) - MOST_PROBLEMS} more" if len(idle) > MOST_PROBLEMS else ""
+    listed = ", ".join(idle[:MOST_PROBLEMS])
+    return (f"accept_changed_cases names {listed}{more}, neither gone nor changed: take out what is accepted by now",)
 
 
 def beside_base(report: Report, relaxed: tuple[Problem, ...], *, fail: bool) -> Report:
