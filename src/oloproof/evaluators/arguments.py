@@ -121,6 +121,8 @@ def read_arguments(
         path = tuple(name.split("."))
         if "" in path:
             problems.append(CaseProblem("is no dotted path: a key in it is empty", (*at, name)))
+        if TAG in path:
+            problems.append(CaseProblem(f"holds {TAG}, which no argument can have", (*at, name)))
         try:
             wanted.append(Wanted(path, _read(value), value))
         except ConfigError as error:

@@ -144,7 +144,7 @@ class _Canary:
                 pending.extend(part.values())
             elif kind is list:
                 pending.extend(part)
-            elif kind is int and part == number:
+            elif (kind is int or kind is float) and part == number:
                 return True
         return None if lost else False
 

@@ -25,5 +25,6 @@ def compile_pattern(field: str, pattern: str, *, engine: Literal["re2", "python"
         reason = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
     message = f"RE2 cannot compile {pattern!r}: {reason}"
     if "perl operator" in reason or "invalid escape" in reason:
-        message += "; what needs lookaround or back-references asks for `engine: python`"
+        way_out = "; what needs them asks for `engine: python`" if field == "pattern" else ""
+        message += f"; RE2 has neither lookaround nor back-references{way_out}"
     raise ConfigError(field, message)

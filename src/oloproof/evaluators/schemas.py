@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from oloproof.evaluators.base import ConfigError
+from oloproof.evaluators.numbers import exact
 from oloproof.evaluators.patterns import compile_pattern
 
 LATEST: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -21,6 +22,8 @@ def compile_schema(written: dict[str, Any], *, refused: Collection[str] = ()) ->
     from jsonschema_specifications import REGISTRY
 
     validators: Any = jsonschema.validators
+    if not isinstance(written.get("$schema", ""), str):
+        raise ConfigError("schema", "$schema must be a text")
     draft = validators.validator_for({"$schema": LATEST, **written}, default=None)
     if draft is None:
         raise ConfigError("schema", f"no known draft of JSON Schema: {written['$schema']!r}")
@@ -34,9 +37,19 @@ def compile_schema(written: dict[str, Any], *, refused: Collection[str] = ()) ->
         if isinstance(instance, str) and patterns[pattern].search(instance) is None:
             yield jsonschema.ValidationError(f"the text does not match {pattern!r}")
 
+    keywords = {"pattern": matches, "multipleOf": _is_multiple, "divisibleBy": _is_multiple}
+    known = {keyword: check for keyword, check in keywords.items() if keyword in draft.VALIDATORS}
     # At each "$ref": "#", a schema that named its draft would bring back that draft's own validator and patterns.
     schema = {key: part for key, part in written.items() if key != "$schema"}
-    return validators.extend(draft, {"pattern": matches})(schema, registry=REGISTRY)
+    return validators.extend(draft, known)(schema, registry=REGISTRY)
+
+
+def _is_multiple(validator: Any, divisor: float, instance: Any, _: Any) -> Iterator[Any]:
+    """By the decimals as written: 19.99 is a multiple of 0.01, which the nearest doubles are not."""
+    from jsonschema import ValidationError
+
+    if validator.is_type(instance, "number") and exact(instance) % exact(divisor):
+        yield ValidationError(f"{instance!r} is not a multiple of {divisor}")
 
 
 def _checked_patterns(schema: dict[str, Any], draft: Any, refused: Collection[str]) -> dict[str, Any]:

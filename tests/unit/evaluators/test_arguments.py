@@ -179,6 +179,12 @@ def test_values_that_are_refused(value: Any, message: str, hint: str):
 def test_lookaround_is_refused():
     [(message, _, _)] = problems_of({"q": {"regex": "(?=x)"}})
     assert message.startswith("RE2 cannot compile '(?=x)'")
+    assert message.endswith("; RE2 has neither lookaround nor back-references")
+
+
+def test_an_argument_that_no_call_can_have_is_refused():
+    [(message, path, _)] = problems_of({"q.$unrepresentable": 1})
+    assert (message, path) == ("holds $unrepresentable, which no argument can have", ("q.$unrepresentable",))
 
 
 def test_two_words_on_one_place_are_refused():

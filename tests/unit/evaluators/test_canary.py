@@ -83,6 +83,8 @@ def test_messages_are_searched_on_request() -> None:
 def test_digits_are_found_as_a_number() -> None:
     evaluator = CanaryAbsent(value="4111")
     assert judged(call("pay", {"card": 4111}), evaluator=evaluator).verdict == "fail"
+    assert judged(call("pay", {"card": 4111.0}), evaluator=evaluator).verdict == "fail"
+    assert judged(call("pay", {"card": True}), evaluator=CanaryAbsent(value="1")).verdict == "pass"
     assert judged(call("pay", {"card": 41110}), evaluator=evaluator).verdict == "pass"
     assert judged(call("pay", {"card": 411}), evaluator=CanaryAbsent(value="0411")).verdict == "pass"
 
