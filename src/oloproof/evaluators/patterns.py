@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from oloproof.evaluators.base import ConfigError
+
+NO_LOOKAROUND: Final = "RE2 has neither lookaround nor back-references"
 
 
 def compile_pattern(field: str, pattern: str, *, engine: Literal["re2", "python"] = "re2") -> Any:
@@ -26,5 +28,5 @@ def compile_pattern(field: str, pattern: str, *, engine: Literal["re2", "python"
     message = f"RE2 cannot compile {pattern!r}: {reason}"
     if "perl operator" in reason or "invalid escape" in reason:
         way_out = "; what needs them asks for `engine: python`" if field == "pattern" else ""
-        message += f"; RE2 has neither lookaround nor back-references{way_out}"
+        message += f"; {NO_LOOKAROUND}{way_out}"
     raise ConfigError(field, message)

@@ -136,6 +136,16 @@ def test_a_rule_that_names_agents_needs_them():
     assert judged("never a by p", "").verdict == "pass"
 
 
+def test_integers_that_no_double_holds_are_compared():
+    huge = 10**1_200
+    assert judged(f"never a(q > {huge})", [call("a", {"q": huge + 1})]).verdict == "fail"
+    assert judged(f"never a(q > -{huge})", [call("a", {"q": -1.5})]).verdict == "fail"
+    assert judged(f"never a(q = {huge})", [call("a", {"q": 1e300})]).verdict == "pass"
+
+
+MANY = [f"never t{number}" for number in range(200)]
+
+
 def test_the_tools_of_a_rule_are_named_once():
     assert AgentRule(rule="a before b and never (c or error(a))").tools_named() == ("a", "b", "c")
 
@@ -148,7 +158,11 @@ def test_the_tools_of_a_rule_are_named_once():
         ("a at least 3 times and a at most 2 times", "OLO671", None),
         ("a at most 999 times and b at most 999 times", "OLO672", None),
         (f"never ({' or '.join(f'any(k{n} = 1)' for n in range(13))})", "OLO672", None),
+        ("after any: (x within 900 calls or y within 900 calls)", "OLO672", None),
+        (" and ".join([*(f"never any(k{n} present)" for n in range(12)), *MANY]), "OLO672", None),
         ("a" * 5000, "OLO670", None),
+        (f"never a({'.'.join('q' * 101)} = 1)", "OLO670", None),
+        ("never a(q = 1e999)", "OLO670", ["  never a(q = 1e999)", "              ^"]),
     ],
 )
 def test_a_text_that_is_no_rule_is_refused(rule: str, code: str, lines: list[str] | None):
@@ -167,6 +181,8 @@ def test_a_text_that_is_no_rule_is_refused(rule: str, code: str, lines: list[str
         ("a immediately after b", "`X only immediately after Y`"),
         ("never a unless b", "`X only after Y`, or `… or eventually Y`"),
         ("never call", "call is a word of the language"),
+        ('never a(q matches "(?=;)")', "RE2 has neither lookaround nor back-references"),
+        (r'never a(q matches "\d")', r"a text in single quotes has no escapes: '\^"),
         ("a(q from b) before c", "for example: from b.result.id"),
     ],
 )

@@ -9,10 +9,12 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from oloproof.evaluators.temporal.letters import Letters
-from oloproof.evaluators.temporal.residual import Kind, Residual, derivative, holds_now
+from oloproof.evaluators.temporal.residual import Kind, Residual, derivative, holds_now, size
 
 MAX_STATES: Final = 2_000
 MAX_TRANSITIONS: Final = 100_000
+MAX_DERIVED: Final = 500_000
+"""Parts of statements that are derived to find the states: a second or two."""
 
 State = int
 States = frozenset[State]
@@ -20,7 +22,7 @@ Fate = Literal["pass", "fail", "open"]
 
 
 class TooLarge(Exception):
-    """More than :data:`MAX_STATES` states or :data:`MAX_TRANSITIONS` transitions."""
+    """More than :data:`MAX_STATES` states, :data:`MAX_TRANSITIONS` transitions or :data:`MAX_DERIVED` parts."""
 
 
 class Automaton(Struct, frozen=True):
@@ -59,8 +61,10 @@ def _explored(start: Residual, kinds: Sequence[Kind]) -> tuple[list[list[State]]
     number: dict[Residual, State] = {start: 0}
     waiting = deque([start])
     steps: list[list[State]] = []
+    derived = 0
     while waiting:
         state = waiting.popleft()
+        derived += size(state) * len(kinds)
         row = []
         for kind in kinds:
             following = derivative(state, kind)
@@ -69,7 +73,7 @@ def _explored(start: Residual, kinds: Sequence[Kind]) -> tuple[list[list[State]]
                 waiting.append(following)
             row.append(number[following])
         steps.append(row)
-        if len(number) > MAX_STATES or len(number) * len(kinds) > MAX_TRANSITIONS:
+        if len(number) > MAX_STATES or len(number) * len(kinds) > MAX_TRANSITIONS or derived > MAX_DERIVED:
             raise TooLarge
     return steps, [holds_now(state) for state in number]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import Final
 
 from oloproof.evaluators.temporal.atoms import Atom, Failed, Known, MadeBy, atoms_of, given, holds, lowered, truth
 from oloproof.evaluators.temporal.events import (
@@ -24,13 +25,18 @@ from oloproof.evaluators.temporal.events import (
 )
 from oloproof.evaluators.temporal.syntax import Statement, walk
 from oloproof.evaluators.temporal.values import key_at
-from oloproof.evaluators.temporal.worlds import World, worlds
+from oloproof.evaluators.temporal.worlds import TooManyWorlds, World, worlds
 from oloproof.model.reading import Reading
 
 Letter = int
 Letters = frozenset[Letter]
 Truths = tuple[bool | None, ...]
 """Of some atoms: whether they are true of a call, None where unknown."""
+
+MAX_TRIED: Final = 500_000
+"""Events that are asked about worlds, tool by tool, to find the letters: about a second."""
+
+_COST_OF_WORLD: Final = 10
 
 
 class Alphabet:
@@ -44,12 +50,17 @@ class Alphabet:
     def __init__(self, events: Sequence[Event]) -> None:
         self.events = tuple(events)
         numbers: dict[tuple[bool, ...], Letter] = {}
+        tried = 0
         self.tools: dict[str, Letter | OfTool] = {}
         tools = dict.fromkeys(tool for event in events for tool in tools_of(event))
         for tool in (*tools, None):
             formulas = [lowered(event, tool) for event in events]
             atoms = tuple(dict.fromkeys(atom for formula in formulas for atom in atoms_of(formula)))
-            kinds = {world: tuple([holds(formula, world) for formula in formulas]) for world in worlds(atoms)}
+            ways = worlds(atoms)
+            tried += len(ways) * (len(events) + _COST_OF_WORLD)
+            if tried > MAX_TRIED:
+                raise TooManyWorlds
+            kinds = {world: tuple([holds(formula, world) for formula in formulas]) for world in ways}
             letters = {world: numbers.setdefault(kind, len(numbers)) for world, kind in kinds.items()}
             known = set(letters.values())
             of_tool = OfTool(atoms, letters) if len(known) > 1 else known.pop()

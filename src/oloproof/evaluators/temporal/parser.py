@@ -14,13 +14,14 @@ import lark
 from lark.exceptions import UnexpectedInput, VisitError
 
 from oloproof.evaluators.base import ConfigError
-from oloproof.evaluators.patterns import compile_pattern
+from oloproof.evaluators.patterns import NO_LOOKAROUND, compile_pattern
 from oloproof.evaluators.temporal import events, syntax
 from oloproof.evaluators.temporal.errors import RuleError
 from oloproof.evaluators.temporal.events import Condition, Deniable, Event, Path
 from oloproof.evaluators.temporal.explanation import explained
 from oloproof.evaluators.temporal.grammar import GRAMMAR, VALUES
 from oloproof.evaluators.temporal.syntax import Statement
+from oloproof.model.values import MAX_DEPTH as DEEPEST
 from oloproof.model.values import snapshot
 
 MAX_LENGTH: Final = 4_000
@@ -268,7 +269,10 @@ class _Builder(lark.visitors.Transformer_NonRecursive[lark.Token, Any]):
     def on_path(self, token: lark.Token) -> Path:
         if token.type == "TEXT":
             return (self.on_name(token),)
-        return tuple(token.split("."))
+        keys = tuple(token.split("."))
+        if len(keys) > DEEPEST:
+            raise self.error(f"a path has at most {DEEPEST} keys: no value is nested deeper", token)
+        return keys
 
     def on_source(self, token: lark.Token, tail: lark.Token | None = None) -> tuple[str | None, str, Path]:
         if tail is not None:
@@ -299,7 +303,7 @@ class _Builder(lark.visitors.Transformer_NonRecursive[lark.Token, Any]):
             value = json.loads(token)
         except ValueError:  # leading zeros, or more digits than an int may have
             raise self.error(f"{token[:40]} is no number of JSON's", token) from None
-        if math.isinf(value) or snapshot(value) != value:
+        if value == math.inf or value == -math.inf or snapshot(value) != value:
             raise self.error("this number is too large", token)
         return str(token)
 
@@ -311,7 +315,8 @@ class _Builder(lark.visitors.Transformer_NonRecursive[lark.Token, Any]):
         try:
             text = str(json.loads(token, strict=False))
         except ValueError:
-            raise self.error("the escapes in this text are not JSON's", token) from None
+            hint = "a text in single quotes has no escapes: '^[0-9]+\\.$'"
+            raise self.error("the escapes in this text are not JSON's", token, hint) from None
         if snapshot(text) != text:
             raise self.error("the text holds half of a surrogate pair, which is no character", token)
         return text
@@ -321,7 +326,7 @@ class _Builder(lark.visitors.Transformer_NonRecursive[lark.Token, Any]):
         try:
             compile_pattern("rule", pattern)
         except ConfigError as error:
-            message, lookaround, _ = error.message.partition("; what needs lookaround")
-            hint = "RE2 has neither lookaround nor back-references" if lookaround else ""
+            message = error.message.removesuffix(f"; {NO_LOOKAROUND}")
+            hint = NO_LOOKAROUND if message != error.message else ""
             raise self.error(message, token, hint) from None
         return pattern

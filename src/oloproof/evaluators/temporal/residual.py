@@ -176,6 +176,19 @@ def derivative(left: Residual, call: Kind) -> Residual:
             assert_never(left)
 
 
+def size(left: Residual) -> int:
+    """How many parts it has, which is what a derivative costs."""
+    match left:
+        case All(operands) | Some(operands):
+            return 1 + sum(map(size, operands))
+        case After(_, body) | Before(_, body):
+            return 1 + size(body)
+        case Not(operand):
+            return 1 + size(operand)
+        case _:
+            return 1
+
+
 # Forms
 
 
