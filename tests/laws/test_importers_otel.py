@@ -154,6 +154,20 @@ spans = st.fixed_dictionaries(
 )
 
 
+parts = st.dictionaries(
+    st.sampled_from(["type", "name", "id", "content", "text", "response", "function", "toolUse", "toolResult", "role"]),
+    scraps,
+    max_size=4,
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.fixed_dictionaries({"role": scraps, "parts": st.lists(parts, max_size=3)}), max_size=3))
+def test_any_messages_are_imported_or_refused(messages: list[Any]) -> None:
+    found = imported("otel", otlp(chat("m1", heard=messages, said=messages), chat("m2", "", 9, heard=messages * 2)))
+    assert found.summary.trajectories == 1
+
+
 @settings(deadline=None, max_examples=200)
 @given(scraps)
 def test_any_json_is_imported_or_refused(value: Any) -> None:

@@ -182,7 +182,7 @@ def message_of(value: Json, *, role: str = "user") -> Message | None:
     if isinstance(held := value.get("message"), dict) and "role" not in value:
         value = held
     value = _of_langchain(value)
-    item = value.get("type")
+    item = text_of(value.get("type"))
     if item in _ITEMS and "role" not in value:
         return Message(_ITEMS[item], tuple(_part(value)))
     named = ROLES.get(text_of(value.get("role") or item).lower(), role)
@@ -237,58 +237,73 @@ def _is_bare(content: Json) -> bool:
 
 def _part(part: Json) -> Iterator[Part]:
     """What a part says: nothing, or one thing."""
-    if isinstance(part, str):
-        if part:
-            yield Text(part)
+    called = _asked(part) or _answer(part)
+    if called is not None:
+        yield called
         return
     match part:
+        case "" | {"type": "text", "content": ""} | {"text": ""}:
+            pass
+        case str(text):
+            yield Text(text)
         case {"type": "text" | "input_text" | "output_text"}:
             text = _first(part, "content", "text")
-            if text is None or (isinstance(text, str) and text):
+            if text is None or isinstance(text, str):
                 yield Text(text)
-        case {"type": "tool_call" | "invalid_tool_call", "name": name} | {"name": str(name), "args": _}:
-            yield Asked(text_of(name), text_id(part.get("id")), _first(part, "arguments", "args", absent=UNSET))
-        case {"type": "tool_call_response"}:
-            result = _first(part, "response", "result", absent=UNSET)
-            yield Answer(text_id(part.get("id")), text_of(part.get("name")), blocks_text(result))
-        case {"type": "tool_use", "name": name}:
-            yield Asked(text_of(name), text_id(part.get("id")), part.get("input", UNSET))
-        case {"type": "tool_result"}:
-            yield _answered(part, part.get("tool_use_id"), part.get("content", UNSET), part.get("is_error"))
-        case {"type": "tool-call", "toolName": name}:
-            arguments = _first(part, "input", "args", absent=UNSET)
-            yield Asked(text_of(name), text_id(part.get("toolCallId")), arguments)
-        case {"type": "tool-result" | "tool-error"}:
-            yield _ai_sdk_answer(part)
-        case {"toolCallId": call_id, "toolName": name}:
-            yield Asked(text_of(name), text_id(call_id), _first(part, "input", "args", absent=UNSET))
-        case {"type": "function_call", "name": name}:
-            yield Asked(text_of(name), text_id(part.get("call_id")), part.get("arguments", UNSET))
-        case {"type": "function_call_output"}:
-            yield Answer(text_id(part.get("call_id")), text_of(part.get("name")), part.get("output", UNSET))
-        case {"custom": {"name": name, **custom}}:
-            yield Asked(text_of(name), text_id(part.get("id")), custom.get("input", UNSET))
-        case {"function": {"name": name, **function}}:
-            yield Asked(text_of(name), text_id(part.get("id")), function.get("arguments", UNSET))
-        case {"function_call": dict(asked)} | {"functionCall": dict(asked)}:
-            yield Asked(text_of(asked.get("name")), text_id(asked.get("id")), asked.get("args", UNSET))
-        case {"function_response": dict(told)} | {"functionResponse": dict(told)}:
-            yield Answer(text_id(told.get("id")), text_of(told.get("name")), told.get("response", UNSET))
-        case {"toolUse": {"name": name, **call}}:
-            yield Asked(text_of(name), text_id(call.get("toolUseId")), call.get("input", UNSET))
-        case {"toolResult": dict(told)}:
-            yield _answered(told, told.get("toolUseId"), told.get("content", UNSET), told.get("status") == "error")
-        case {"type": kind} if kind in _MEDIA:
-            yield Media(part)
         case {"type": str(kind)} if kind:
-            yield Unread(kind)
+            yield Media(part) if kind in _MEDIA else Unread(kind)
         case {"text": str(text)}:
-            if text:
-                yield Unread("reasoning") if part.get("thought") is True else Text(text)
+            yield Unread("reasoning") if part.get("thought") is True else Text(text)
         case {"inline_data": dict()} | {"inlineData": dict()} | {"file_data": dict()} | {"fileData": dict()}:
             yield Media(part)
         case _:
             yield Unread("unknown")
+
+
+def _asked(part: Json) -> Asked | None:
+    """The call that a part asks for, None where it asks for none."""
+    match part:
+        case {"type": "tool_call" | "invalid_tool_call", "name": name} | {"name": str(name), "args": _}:
+            call_id, arguments = part.get("id"), _first(part, "arguments", "args", absent=UNSET)
+        case {"type": "tool_use", "name": name}:
+            call_id, arguments = part.get("id"), part.get("input", UNSET)
+        case {"type": "tool-call", "toolName": name}:
+            call_id, arguments = part.get("toolCallId"), _first(part, "input", "args", absent=UNSET)
+        case {"toolCallId": call_id, "toolName": name} if part.get("type") not in ("tool-result", "tool-error"):
+            arguments = _first(part, "input", "args", absent=UNSET)
+        case {"type": "function_call", "name": name}:
+            call_id, arguments = part.get("call_id"), part.get("arguments", UNSET)
+        case {"custom": {"name": name, **custom}}:
+            call_id, arguments = part.get("id"), custom.get("input", UNSET)
+        case {"function": {"name": name, **function}}:
+            call_id, arguments = part.get("id"), function.get("arguments", UNSET)
+        case {"function_call": dict(call)} | {"functionCall": dict(call)}:
+            name, call_id, arguments = call.get("name"), call.get("id"), call.get("args", UNSET)
+        case {"toolUse": {"name": name, **use}}:
+            call_id, arguments = use.get("toolUseId"), use.get("input", UNSET)
+        case _:
+            return None
+    return Asked(text_of(name), text_id(call_id), arguments)
+
+
+def _answer(part: Json) -> Answer | None:
+    """The result that a part tells, None where it tells none."""
+    match part:
+        case {"type": "tool_call_response"}:
+            result = blocks_text(_first(part, "response", "result", absent=UNSET))
+            return Answer(text_id(part.get("id")), text_of(part.get("name")), result)
+        case {"type": "tool_result"}:
+            return _answered(part, part.get("tool_use_id"), part.get("content", UNSET), part.get("is_error"))
+        case {"type": "tool-result" | "tool-error"}:
+            return _ai_sdk_answer(part)
+        case {"type": "function_call_output"}:
+            return Answer(text_id(part.get("call_id")), text_of(part.get("name")), part.get("output", UNSET))
+        case {"function_response": dict(told)} | {"functionResponse": dict(told)}:
+            return Answer(text_id(told.get("id")), text_of(told.get("name")), told.get("response", UNSET))
+        case {"toolResult": dict(told)}:
+            return _answered(told, told.get("toolUseId"), told.get("content", UNSET), told.get("status") == "error")
+        case _:
+            return None
 
 
 def _answered(part: dict[str, Any], call_id: Json, content: Json, failed: Json) -> Answer:
