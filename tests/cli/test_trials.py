@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pytest
 
-from fakes.projects import NONE_WRONG, Row, case, oloproof, project, write_lines
+from fakes.projects import AGENT, NONE_WRONG, Row, case, oloproof, project, write_lines
 from oloproof.stats import proportion, trials
 from oloproof.stats.trials import Trials
 
@@ -204,6 +205,23 @@ def test_a_rule_that_takes_cases_as_independent_is_refused_where_they_are_not(tm
     assert (done.code, "OLO635" in done.err) == (2, True)
     alone = project(tmp_path, cases=of_customers("a", "b"), cluster="metadata.customer", rules=[rule])
     assert oloproof(alone, "check").code == 0
+
+
+def test_a_rule_on_a_quantile_is_refused_where_cases_belong_together(tmp_path: Path) -> None:
+    """Ninety cases of three customers are worth three, and its bounds would be those of ninety."""
+    steps = {"id": "steps", "type": "quantile", "source": "agent_steps", "quantile": 0.5}
+    keys: dict[str, Any] = {"app": AGENT, "cluster": "metadata.customer", "metrics": [steps]}
+    rule = {"id": "short", "metric": "steps", "max": 9}
+    directory = project(tmp_path, cases=of_customers(*"aab"), rules=[rule], **keys)
+    for command in ("check", "run"):
+        done = oloproof(directory, command)
+        assert (done.code, "bounds a quantile as of independent cases" in done.err) == (2, True)
+        assert "[OLO635]" in done.err
+    (directory / "release.yaml").write_text(json.dumps({"version": 1, "rules": [FLOOR]}))
+    assert "the interval of steps is too narrow for them" in oloproof(directory, "run").out
+    alone = project(tmp_path / "b", cases=of_customers(*"abc"), rules=[rule], **keys)
+    assert oloproof(alone, "check").code == 0
+    assert "too narrow" not in oloproof(alone, "run").out
 
 
 # --- recordings -------------------------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def decide(
     to this run: its metric was not measured, or is of another kind.
     """
     metrics = {metric.id: metric for metric in measured.metrics}
-    problems = [problem for rule in policy.rules for problem in _problems(rule, metrics)]
+    problems = [problem for rule in policy.rules for problem in (*_problems(rule, metrics), *_related(rule, metrics))]
     if problems:
         raise UsageError(problems)
     given = {approval.run_digest: approval for approval in approvals if run_digest}
@@ -373,6 +373,17 @@ def _problems(rule: Rule, metrics: Mapping[str, Metric]) -> Iterator[Problem]:
                     yield Problem("OLO621", message, "a rate lies between 0 and 1")
         case _:
             return
+
+
+def _related(rule: Rule, metrics: Mapping[str, Metric]) -> Iterator[Problem]:
+    """Why a rule on a quantile cannot be put to a run: its bounds are those of independent cases."""
+    rates = (metric for metric in metrics.values() if isinstance(metric, Rate))
+    if isinstance(metrics.get(rule.metric), Quantile) and any(
+        rate.clusters and rate.clusters.related for rate in rates
+    ):
+        message = f"rule '{rule.id}' bounds a quantile as of independent cases, and cases of a cluster are not"
+        hint = "a criterion such as agent_max_steps with a min says the same, and counts clusters"
+        yield Problem("OLO635", message, hint)
 
 
 def _number(decimal: str | None) -> float | None:

@@ -10,7 +10,7 @@ from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Approval, Decision, Gate, Policy
 from oloproof.model.project import Project
 from oloproof.model.run import Report, Run
-from oloproof.model.tally import Measured
+from oloproof.model.tally import Measured, Quantile
 from oloproof.pipeline.ports import Ports, rfc3339
 from oloproof.store import Store
 
@@ -117,9 +117,22 @@ def report(
         decisions=decisions,
         gate=_gate(header, policy, decisions),
         approvals=approvals,
-        warnings=(*warnings, *gates.warnings(measured, policy, decisions), *_idle_acceptances(policy, comparison)),
+        warnings=(
+            *warnings,
+            *gates.warnings(measured, policy, decisions),
+            *_too_narrow(header, measured),
+            *_idle_acceptances(policy, comparison),
+        ),
         comparison=comparison,
     )
+
+
+def _too_narrow(header: Run, measured: Measured) -> tuple[str, ...]:
+    """What is displayed of clustered cases as if they were independent; no rule is decided on it."""
+    quantiles = [metric.id for metric in measured.metrics if isinstance(metric, Quantile)]
+    if not (header.clustered and quantiles):
+        return ()
+    return (f"cases belong to clusters, and the interval of {', '.join(quantiles)} is too narrow for them",)
 
 
 def _idle_acceptances(policy: Policy | None, comparison: Comparison | None) -> tuple[str, ...]:

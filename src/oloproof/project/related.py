@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from oloproof.model.case import Case
 from oloproof.model.decision import Equivalence, NonInferiority, Policy, Superiority
 from oloproof.model.project import METADATA_PREFIX, Project
@@ -33,10 +35,22 @@ class Clustering:
             hint = "name what the cases that belong together have in common, or leave cluster out"
             self._problems.on(line, column, codes.NO_CLUSTER, f"no case has {shown(named)}", hint=hint)
         if self.related:
+            quantiles = {metric.id for metric in self._project.metrics}
+            for rule in bounded_as_independent(self._project.policy, quantiles):
+                message = (
+                    f"rule {shown(rule)} bounds a quantile as of independent cases, and cases of a cluster are not"
+                )
+                hint = "a criterion such as agent_max_steps with a min says the same, and counts clusters"
+                self._problems.on(0, 0, codes.CLUSTERED_PAIRS, message, hint=hint)
             for rule in compared_as_independent(self._project.policy):
                 message = f"rule {shown(rule)} compares cases as independent ones, and cases of a cluster are not"
                 hint = "kind: max_new_failures needs no independence; or leave the clusters out"
                 self._problems.on(0, 0, codes.CLUSTERED_PAIRS, message, hint=hint)
+
+
+def bounded_as_independent(policy: Policy | None, quantiles: Collection[str]) -> list[str]:
+    """The rules that are decided on the interval of a quantile."""
+    return [] if policy is None else [rule.id for rule in policy.rules if rule.metric in quantiles]
 
 
 def compared_as_independent(policy: Policy | None) -> list[str]:
