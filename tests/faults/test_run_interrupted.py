@@ -80,7 +80,7 @@ def test_the_first_interrupt_lets_running_cases_finish_and_starts_no_more(tmp_pa
         done = oloproof(tmp_path, *gate)
         assert done.code == 5
         assert "NOT GATED (exit 5): the run is interrupted: what was not run is missing" in done.lines
-        assert "the run did not complete; run it again: oloproof run" in done.out
+        assert "the run did not complete; complete it: oloproof run --resume" in done.out
     done = oloproof(tmp_path, "inspect", "--json")
     assert done.json["gate"]["exit_code"] == 5
     passed, failed, missing, excluded = done.verdict("right")

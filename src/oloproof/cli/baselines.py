@@ -27,8 +27,9 @@ def complete(run: Run) -> Run:
 
 def concluded(run: Run) -> Run:
     """The run, if it came to its end. One that stopped early did: the cases that it left out are missing pairs."""
-    if not run.is_concluded or run.partial or run.in_process:
+    if not run.is_concluded or run.partial or run.in_process or run.changed:
         why = f"partial ({run.partial})" if run.partial else "one for a debugger (--in-process)"
+        why = f"one of several parts: {'; '.join(run.changed)}" if run.changed else why
         what = why if run.is_concluded else run.status
         raise BrokenError(f"run {run.id} is {what}", code="OLO622", hint="compare runs that are complete")
     return run

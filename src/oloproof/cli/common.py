@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from oloproof import pipeline
 from oloproof.errors import BrokenError, UsageError
@@ -94,6 +95,16 @@ def report_options(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def given(context: click.Context) -> list[str]:
+    """The options on the command line, by their long names."""
+    return [
+        max(parameter.opts, key=len)
+        for parameter in context.command.params
+        if isinstance(parameter, click.Option)
+        and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    ]
 
 
 def open_store(config: Path, *, create: bool) -> Store:

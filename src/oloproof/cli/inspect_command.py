@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal
 
 import click
-from click.core import ParameterSource
 
 from oloproof import pipeline
 from oloproof.cli.common import (
@@ -17,6 +16,7 @@ from oloproof.cli.common import (
     TEXT,
     config_option,
     find_run,
+    given,
     named_config,
     open_store,
     print_json,
@@ -91,7 +91,7 @@ def command(
     Example:
       oloproof inspect latest --case case_012
     """
-    _refuse_ignored(_given(context))
+    _refuse_ignored(given(context))
     with open_store(config, create=False) as store:
         header = find_run(store, run, config)
         if case_id is not None:
@@ -117,16 +117,6 @@ def command(
                 html=html,
                 all_slices=all_slices,
             )
-
-
-def _given(context: click.Context) -> list[str]:
-    """The options on the command line, by their long names."""
-    return [
-        max(parameter.opts, key=len)
-        for parameter in context.command.params
-        if isinstance(parameter, click.Option)
-        and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-    ]
 
 
 def _refuse_ignored(given: list[str]) -> None:

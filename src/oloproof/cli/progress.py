@@ -49,6 +49,12 @@ class ProgressWatch(Watch):
             self._bar.start()
             self._bar.add_task("", total=self._total or None)
 
+    def resuming(self, done: int, of: int) -> None:
+        print(f"resumed: {done} of {of} {self._noun} are there from before", file=sys.stderr)
+        self._done = done
+        if self._bar is not None:
+            self._bar.advance(self._bar.task_ids[0], done)
+
     def confirming(self, cases: int, times: int) -> None:
         if self._bar is not None:
             self._bar.stop()

@@ -6,17 +6,21 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 from msgspec.structs import replace
 
 from oloproof import pipeline
+from oloproof.cli.asked import OPTIONS, Asked, words_again
 from oloproof.cli.baselines import baseline_named
 from oloproof.cli.common import (
     COUNT,
     TEXT,
     OutputFile,
     config_option,
+    find_run,
+    given,
     open_store,
     real_ports,
     report_options,
@@ -27,6 +31,7 @@ from oloproof.cli.rehearsal import rehearse
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError, did_you_mean
 from oloproof.model.case import Case
 from oloproof.model.project import METADATA_PREFIX, MOST_TRIALS, CallableSystem
+from oloproof.model.run import Run
 from oloproof.model.selection import MetadataValue, Selection
 from oloproof.project import load, read_cases
 
@@ -54,25 +59,30 @@ from oloproof.project import load, read_cases
 @click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
 @click.option("--in-process", is_flag=True, help="Run the system in this process, for a debugger. Never gates.")
 @click.option("--run-id-file", type=OutputFile(), help="Write the run's id to this file when it starts.")
+@click.option(
+    "--resume",
+    "resumed",
+    type=TEXT,
+    metavar="RUN",
+    help="Complete this run, which was cut short; start no other.",
+)
+@click.option("--resume-changed", is_flag=True, help="Also where something has changed since. Never gates.")
 @report_options
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     config: Path,
-    case_ids: tuple[str, ...],
-    slice_text: str | None,
-    limit: int | None,
     concurrency: int | None,
-    trials: int | None,
-    baseline: str | None,
-    stop_early: bool | None,
-    seed: int | None,
-    no_gate: bool,
-    in_process: bool,
     run_id_file: Path | None,
+    resumed: str | None,
+    resume_changed: bool,
     as_json: bool,
     markdown: Path | None,
     junit: Path | None,
     html: Path | None,
     all_slices: bool,
+    **_: Any,
 ) -> None:
     """Run the system over the dataset, judge, measure and gate.
 
@@ -80,21 +90,27 @@ def command(
     Example:
       oloproof run --markdown report.md
     """
-    project = load(config, trials=trials)
-    selection = Selection(case_ids=case_ids, slice=_parsed_slice(slice_text), limit=limit)
+    if resume_changed and resumed is None:
+        raise UsageError(Problem("OLO417", "--resume-changed goes with --resume RUN"))
+    was = None if resumed is None else _cut_short(context, resumed, config)
+    asked = Asked.of(context.params if was is None else words_again(command, was.asked))
+    project = load(config, trials=asked.trials)
+    selection = Selection(case_ids=asked.case_ids, slice=_parsed_slice(asked.slice_text), limit=asked.limit)
     request = pipeline.Request(
         selection=selection,
         concurrency=concurrency,
-        gated=not no_gate,
-        in_process=in_process,
-        stop_early=stop_early,
-        seed=seed,
+        gated=not asked.no_gate,
+        in_process=asked.in_process,
+        stop_early=asked.stop_early,
+        seed=asked.seed,
+        resume=None if was is None else was.id,
+        resume_changed=resume_changed,
     )
-    if in_process and not isinstance(project.system.kind, CallableSystem):
+    if asked.in_process and not isinstance(project.system.kind, CallableSystem):
         raise UsageError(Problem("OLO623", "--in-process is for a callable, and this system is none"))
     cases = None if project.dataset is None else read_cases(project)
     if cases is not None:
-        _refuse_unknown(case_ids, {case.id for case in cases})
+        _refuse_unknown(asked.case_ids, {case.id for case in cases})
         _refuse_empty(selection.slice, cases)
     stops_early = pipeline.wished(project, request) is not None
     rehearse(
@@ -107,10 +123,10 @@ def command(
         stops_early=stops_early,
     )
     with open_store(config, create=True) as store, watched(run_id_file) as watch:
-        was = baseline_named(store, baseline, config) if baseline else None
-        if was is not None and cases is not None and not selection:
-            pipeline.refuse_incomparable(store, was, project, cases)
-        request = replace(request, baseline=was)
+        baseline = baseline_named(store, asked.baseline, config) if asked.baseline else None
+        if baseline is not None and cases is not None and not selection:
+            pipeline.refuse_incomparable(store, baseline, project, cases)
+        request = replace(request, baseline=baseline, asked=asked.words(baseline))
         report = pipeline.run(project, cases, request, real_ports(store), watch)
         watch.close()
         show_report(
@@ -124,6 +140,16 @@ def command(
             all_slices=all_slices,
         )
     sys.exit(report.gate.exit_code)
+
+
+def _cut_short(context: click.Context, name: str, config: Path) -> Run:
+    """The run that is to be resumed, which says itself what is run."""
+    said = [option for option in given(context) if option in OPTIONS]
+    if said:
+        what = f"{' and '.join(said)}: a run that is resumed is asked for what it was asked for at first"
+        raise UsageError(Problem("OLO417", what, "leave it out"))
+    with open_store(config, create=False) as store:
+        return find_run(store, name, config)
 
 
 def _refuse_unknown(case_ids: tuple[str, ...], known: set[str]) -> None:

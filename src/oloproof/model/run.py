@@ -41,8 +41,10 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     judged, () where that was not noted. ``trials`` is how often each case was tried;
     up to ``reruns`` further ones of a case count for nothing but what they confirm. ``clustered``: cases belong
     together. ``stopping`` is how the run could stop early, None where it could not. ``ungated_by_choice``:
-    ``policy: none`` or ``--no-gate``. ``log_lines`` counts what user code printed outside of any case. ``digest``
-    identifies the judged content, for approvals.
+    ``policy: none`` or ``--no-gate``. ``log_lines`` counts what user code printed outside of any case. ``asked`` are
+    the words of the command line that say what is run, for whoever resumes it; ``resumed`` is when that was done, and
+    ``changed`` what was no longer the same by then: such a run is never gated either. ``digest`` identifies the judged
+    content, for approvals.
     """
 
     id: str
@@ -68,6 +70,9 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reruns: int = 0
     ungated_by_choice: bool = False
     log_lines: int = 0
+    asked: tuple[str, ...] = ()
+    resumed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
     stopping: Stopping | None = None
 
     @property

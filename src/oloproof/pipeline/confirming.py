@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import chain, repeat
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -11,9 +10,10 @@ from oloproof import evaluators, runner
 from oloproof.model.comparison import Comparison, Rerun
 from oloproof.model.decision import MaxNewFailures, Policy
 from oloproof.model.project import Project
-from oloproof.model.run import Run
+from oloproof.model.run import CaseRecord, Run
 from oloproof.pipeline.counting import evidence_of
 from oloproof.pipeline.ports import Ports, Watch
+from oloproof.pipeline.resuming import attempts
 from oloproof.project import Cases
 from oloproof.runner.recorded import Attempted
 from oloproof.store import StoredCase, stored_case
@@ -32,23 +32,25 @@ def confirmed(
     run: Run,
     comparison: Comparison,
     cases: Cases,
+    kept: Mapping[tuple[str, int], CaseRecord],
     *,
     loaded: runner.LoadedSystem,
     user_judge: runner.UserJudge | None,
     ports: Ports,
     watch: Watch,
 ) -> Comparison:
-    """The comparison with what the re-runs came to. They are further trials of their cases: the next ones."""
+    """The comparison with what the re-runs came to. They are further trials of their cases: the next ones. Those that
+    are ``kept`` from before the run was resumed are not made again."""
     names, times = asked_again(None if run.ungated_by_choice else project.policy, comparison)
     if not names:
         return comparison
     watch.confirming(len(names), times)
     chosen = [case for case in cases if case.id in names]
     trials = range(run.trials + 1, run.trials + 1 + times)
-    tried = chain.from_iterable(repeat(case, times) for case in chosen)
-    attempts = zip(tried, loaded.run(chosen, trials=trials), strict=True)
-    rows = list(_judged(project, run, (Attempted(*each) for each in attempts), user_judge))
-    ports.store.append(run.id, rows)
+    tried = ((case, trial) for case in chosen for trial in trials)
+    attempted = attempts(tried, kept, loaded.run(chosen, trials=trials, done=kept))
+    rows = list(_judged(project, run, attempted, user_judge))
+    ports.store.append(run.id, [row for row in rows if (row.case_id, row.trial) not in kept])
     picks = [run.criteria.index(criterion.id) for criterion in comparison.criteria]
     codes: dict[str, list[str]] = {}
     for row in rows:
@@ -62,5 +64,5 @@ def _judged(
     """Each re-run as it is kept: after all attempts of the run, and in none of its counts."""
     places = ("",) * len(run.slices)
     for ordinal, (item, seen) in enumerate(evidence_of(attempted, user_judge), start=run.cases * run.trials):
-        judgments = evaluators.judge(project.evaluators, seen)
+        judgments = item.judgments or evaluators.judge(project.evaluators, seen)
         yield stored_case(ordinal, item.case, item.attempt, judgments, places=places)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TypeVar
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from oloproof.metrics import Measurement, Repeated
 from oloproof.model.case import Attempt, Case
 from oloproof.model.collector import collector_paused
 from oloproof.model.evidence import Evidence
+from oloproof.model.judgment import Judgment
 from oloproof.model.project import METADATA_PREFIX, Project
 from oloproof.model.run import Run, RunStatus
 from oloproof.model.tally import Measured, with_vacuous
@@ -33,6 +35,10 @@ FLUSH_CASES = 256
 
 FLUSH_S = 0.2
 """A finished case waits for its transaction no longer than this once the next one has arrived."""
+
+
+SYNC_S = 1.0
+"""What was stored is safe from a loss of power after this long, once more is stored."""
 
 
 class Counted(Struct, frozen=True):
@@ -57,8 +63,11 @@ def judge_and_keep(
     at_once = BLOCK_CASES if course is None else 1
     with collector_paused():
         judged = (row for block in _blocks(evidence, ports.monotonic, most=at_once) for row in count.judged(block))
+        synced_at = ports.monotonic()
         for rows in _batches(judged, ports.monotonic):
-            ports.store.append(header.id, rows)
+            now = ports.monotonic()
+            ports.store.append(header.id, rows, synced=now >= synced_at + SYNC_S)
+            synced_at = now if now >= synced_at + SYNC_S else synced_at
             watch.judged(len(rows))
     clusters = count.clusters
     if project.cluster is not None and not clusters and not header.partial:
@@ -100,9 +109,9 @@ class _Count:
 
     def judged(self, block: Sequence[tuple[Attempted, Evidence]]) -> list[StoredCase]:
         """Judge the next attempts together: one question to all of them and then the next, since keeping the code at
-        hand counts for more than keeping a trajectory there."""
+        hand counts for more than keeping a trajectory there. The rows of those that are not in the store yet."""
         seen = [each for _, each in block]
-        verdicts = evaluators.judge_all(self._project.evaluators, seen)
+        verdicts = self._verdicts(block, seen)
         add = self.measurement.add
         counted = [add(each.case, each.reading, words) for each, words in zip(seen, verdicts, strict=True)]
         for each, words, (_, amounts) in zip(seen, verdicts, counted, strict=True):
@@ -123,7 +132,18 @@ class _Count:
         for each in seen:
             if (cluster := self._project.cluster_of(each.case)) is not None:
                 self.clusters[each.case.id] = cluster
-        return rows
+        return [row for row, (attempted, _) in zip(rows, block, strict=True) if attempted.judgments is None]
+
+    def _verdicts(
+        self, block: Sequence[tuple[Attempted, Evidence]], seen: list[Evidence]
+    ) -> Sequence[Sequence[Judgment]]:
+        """Those that the store has are never given again."""
+        fresh = [each for attempted, each in block if attempted.judgments is None]
+        judged = evaluators.judge_all(self._project.evaluators, fresh)
+        if len(fresh) == len(seen):
+            return judged
+        rest = iter(judged)
+        return [next(rest) if attempted.judgments is None else attempted.judgments for attempted, _ in block]
 
     def _ordinals(self, seen: Sequence[Evidence]) -> Iterable[int]:
         """Where the next attempts stand in the run."""
@@ -160,21 +180,32 @@ def _by_case(project: Project, header: Run, clusters: Mapping[str, str], store: 
 def evidence_of(
     attempted: Iterable[Attempted], user_judge: runner.UserJudge | None
 ) -> Iterator[tuple[Attempted, Evidence]]:
-    """Each attempt with what may be looked at to judge it, user functions' verdicts included."""
+    """Each attempt with what may be looked at to judge it, user functions' verdicts included. They are not asked about
+    what was judged before."""
     if user_judge is None:
         for item in attempted:
             yield item, Evidence(item.case, item.attempt)
         return
     waiting: deque[Attempted] = deque()
+    rest = iter(attempted)
+    for item in rest:
+        if item.judgments is None:
+            rest = chain([item], rest)
+            break
+        yield item, Evidence(item.case, item.attempt)
 
     def pairs() -> Iterator[tuple[Case, Attempt]]:
-        for item in attempted:
+        for item in rest:
             waiting.append(item)
-            yield item.case, item.attempt
+            if item.judgments is None:
+                yield item.case, item.attempt
 
     for verdicts in user_judge.judge(pairs()):
-        item = waiting.popleft()
+        while (item := waiting.popleft()).judgments is not None:
+            yield item, Evidence(item.case, item.attempt)
         yield item, Evidence(item.case, item.attempt, verdicts)
+    for item in waiting:
+        yield item, Evidence(item.case, item.attempt)
 
 
 def _blocks(

@@ -21,7 +21,7 @@ def stored_report(store: Store, header: Run, policy: Policy | None) -> Report:
         raise BrokenError(
             f"run {header.id} was started and never finished",
             code="OLO604",
-            hint="run it again; `oloproof runs` shows the runs that are complete",
+            hint=f"complete it: `oloproof run --resume {header.id}`",
         )
     comparison, warnings = store.comparison(header.id), store.warnings(header.id)
     if comparison is not None and not set(comparison.accepted) <= set(policy.accept_changed_cases if policy else ()):
@@ -173,6 +173,8 @@ def _gate(header: Run, policy: Policy | None, decisions: tuple[Decision, ...]) -
 def _why_not_gated(header: Run, policy: Policy | None) -> str:
     if header.partial:
         return f"a partial run ({header.partial}) reports and never gates"
+    if header.changed:
+        return f"a run that was resumed although something had changed never gates: {'; '.join(header.changed)}"
     if header.in_process:
         return "a run with --in-process reports and never gates"
     if not header.cases:

@@ -42,6 +42,7 @@ def run_header(project: Project, request: Request, ports: Ports, system: SystemI
         config_digest=project.config_digest,
         partial=str(request.selection),
         trials=project.trials or 1,
+        asked=request.asked,
         ungated_by_choice=project.policy_none or not request.gated,
     )
 

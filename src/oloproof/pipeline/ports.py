@@ -29,6 +29,9 @@ class Watch:
     def started(self, run: Run, stop: Callable[[], None]) -> None:
         """The run has its name; ``stop`` makes it launch no further case."""
 
+    def resuming(self, done: int, of: int) -> None:
+        """So many of all attempts are there from before."""
+
     def confirming(self, cases: int, times: int) -> None:
         """So many cases that broke are run so often again."""
 
@@ -42,7 +45,9 @@ Baseline = Run | Sides
 
 class Request(Struct, frozen=True, kw_only=True):
     """How this run departs from what the project says. ``concurrency`` None leaves it to the project; ``baseline`` None
-    compares with nothing. ``stop_early`` None leaves it to the policy; ``seed`` None has the launch order drawn."""
+    compares with nothing. ``stop_early`` None leaves it to the policy; ``seed`` None has the launch order drawn.
+    ``asked`` are the words that said so. ``resume`` is the id of the run that goes on, None where one begins;
+    ``resume_changed``: also where something is no longer as it was."""
 
     selection: Selection = field(default_factory=Selection)
     concurrency: int | None = None
@@ -51,6 +56,9 @@ class Request(Struct, frozen=True, kw_only=True):
     baseline: Baseline | None = None
     stop_early: bool | None = None
     seed: int | None = None
+    asked: tuple[str, ...] = ()
+    resume: str | None = None
+    resume_changed: bool = False
 
 
 def rfc3339(moment: datetime) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
-from itertools import chain, repeat, tee
+from itertools import tee
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from oloproof import runner
 from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.model.comparison import Comparison
 from oloproof.model.project import LiveSystem, Project, RecordedSystem
-from oloproof.model.run import Report, Run
+from oloproof.model.run import CaseRecord, Report, Run
 from oloproof.model.selection import Selection
 from oloproof.pipeline.comparing import compare
 from oloproof.pipeline.confirming import confirmed
@@ -21,6 +21,7 @@ from oloproof.pipeline.counting import Counted, evidence_of, judge_and_keep
 from oloproof.pipeline.deciding import report
 from oloproof.pipeline.identity import agreed_identity, configured_identity, run_header
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
+from oloproof.pipeline.resuming import attempts, continued, refuse_other_places, taken_up
 from oloproof.pipeline.stopping import EarlyStop, Plan, plan, told, wished
 from oloproof.project import Cases
 from oloproof.runner.recorded import Attempted, Recordings
@@ -33,6 +34,9 @@ def run(project: Project, cases: Cases | None, request: Request, ports: Ports, w
     """
     match project.system.kind:
         case RecordedSystem() as system:
+            if request.resume is not None:
+                hint = "`oloproof judge` reads all of them again"
+                raise UsageError(Problem("OLO418", "recordings are not run: there is nothing to resume", hint))
             return _judge(project, system, cases, request, ports, watch)
         case system:
             if cases is None:
@@ -41,15 +45,18 @@ def run(project: Project, cases: Cases | None, request: Request, ports: Ports, w
 
 
 def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, ports: Ports, watch: Watch) -> Report:
+    resumed = None if request.resume is None else taken_up(request.resume, ports)
+    if resumed is not None and resumed.was.stopping is not None:
+        request = replace(request, stop_early=True, seed=resumed.was.stopping.seed)
     project = _at_a_time(project, system, request.concurrency)
     planned = _planned(project, cases, request, ports)
     if planned is not None:
         project = _at_a_time(project, system, planned.concurrency)
     with ExitStack() as workers:
-        with _failure_kept(project, request, ports):
+        with nullcontext() if resumed else _failure_kept(project, request, ports):
             loaded = workers.enter_context(runner.load(project, in_process=request.in_process))
             user_judge = workers.enter_context(_user_judge(project))
-        printed = _Printed(loaded, user_judge)
+        printed = _Printed(loaded, user_judge, before="" if resumed is None else ports.store.log(resumed.was.id))
         chosen, asked = tee(request.selection.of(cases) if planned is None else planned.cases)
         header = replace(
             run_header(project, request, ports, agreed_identity(project, loaded.identity)),
@@ -58,19 +65,27 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             in_process=request.in_process,
             stopping=None if planned is None else planned.stopping,
         )
-        ports.store.begin(header)
+        kept: Mapping[tuple[str, int], CaseRecord] = {}
+        if resumed is None:
+            ports.store.begin(header, None if planned is None else project.policy)
+        else:
+            now, kept = header, resumed.kept
+            header = continued(resumed, now, ports, changed_too=request.resume_changed, config=project.config)
+            refuse_other_places(resumed, now, project, request.selection.of(cases), ports)
+            ports.store.resume(header, resumed.kept)
         with _status_kept(ports, header, printed):
             watch.started(header, loaded.stop)
+            if resumed is not None:
+                watch.resuming(sum(trial <= header.trials for _, trial in kept), header.cases * header.trials)
             trials = range(1, header.trials + 1)
-            tried = chain.from_iterable(repeat(case, header.trials) for case in chosen)
+            tried = ((case, trial) for case in chosen for trial in trials)
             window = None if planned is None else planned.window
-            attempts = zip(tried, loaded.run(asked, trials=trials, window=window), strict=True)
-            attempted = (Attempted(case, attempt) for case, attempt in attempts)
+            attempted = attempts(tried, kept, loaded.run(asked, trials=trials, window=window, done=kept))
             course = None if planned is None else EarlyStop(planned, loaded.stop)
             counted = judge_and_keep(project, header, evidence_of(attempted, user_judge), ports, watch, course)
             comparison = _compared(project, counted, ports, request.baseline)
             if comparison is not None:
-                confirm = partial(confirmed, project, counted.run, comparison, cases, ports=ports, watch=watch)
+                confirm = partial(confirmed, project, counted.run, comparison, cases, kept, ports=ports, watch=watch)
                 comparison = confirm(loaded=loaded, user_judge=user_judge)
             workers.close()  # what they print as they end belongs to their log
             warnings = (*cases.warnings, *(told(project, request) if planned is None else planned.warnings))
@@ -173,13 +188,14 @@ def _asked_for(attempted: Iterable[Attempted], selection: Selection, cases: Case
 class _Printed:
     """What user code prints outside of any case: while it is loaded, as it ends, and in evaluators."""
 
-    def __init__(self, *workers: runner.LoadedSystem | runner.UserJudge | None) -> None:
+    def __init__(self, *workers: runner.LoadedSystem | runner.UserJudge | None, before: str = "") -> None:
         self._workers = [worker for worker in workers if worker is not None]
+        self._before = before
 
     @property
     def log(self) -> str:
-        """All of it so far, each worker's after the other's."""
-        return "".join(worker.log for worker in self._workers)
+        """All of it so far, each worker's after the other's; what was printed ``before`` the run was resumed first."""
+        return self._before + "".join(worker.log for worker in self._workers)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ own syntax, nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -193,7 +193,7 @@ def _facts(report: Report, typed: Typed) -> tuple[Fact, ...]:
         Fact("cases", f"{report.measured.cases}{tried}"),
     ]
     if run.finished_at is not None:
-        facts.append(Fact("took", _duration(run.started_at, run.finished_at)))
+        facts.append(Fact("took", _duration(run.started_at, run.finished_at) + (", resumed" if run.resumed else "")))
     shown = interval_name(run)
     decided = shown if policy is None else f"{policy.interval_method}, {percent_of(policy.confidence_level)}%"
     alike = decided == shown or run.status == "stopped_early"  # then each rule says what decided it
@@ -235,6 +235,8 @@ def _baseline_tables(report: Report) -> Iterator[Table]:
 def _duration(started_at: str, finished_at: str) -> str:
     """How long a run took, to the second, which is how exactly its ends are known."""
     elapsed = datetime.fromisoformat(finished_at) - datetime.fromisoformat(started_at)
+    if elapsed < timedelta(0):
+        return "unknown: the clock was set back meanwhile"
     minutes, seconds = divmod(round(elapsed.total_seconds()), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

@@ -6,7 +6,7 @@ Prints go where they always go and nothing is timed out, so that one can stop at
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import Context
 
@@ -30,9 +30,14 @@ class LocalSystem:
         self._stopping = False
 
     def run(
-        self, cases: Iterable[Case], *, trials: Sequence[int] = (1,), window: int | None = None
+        self,
+        cases: Iterable[Case],
+        *,
+        trials: Sequence[int] = (1,),
+        window: int | None = None,
+        done: Container[tuple[str, int]] = frozenset(),
     ) -> Iterator[Attempt]:
-        for turn in turns(cases, trials):
+        for turn in turns(cases, trials, done):
             yield not_run(turn) if self._stopping else self._attempt(turn)
 
     def stop(self) -> None:

@@ -6,7 +6,7 @@ Threads are daemons: a server that never ends its answer holds up neither the ru
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -37,7 +37,12 @@ class Pool:
         self._stopping = False
 
     def run(
-        self, cases: Iterable[Case], *, trials: Sequence[int] = (1,), window: int | None = None
+        self,
+        cases: Iterable[Case],
+        *,
+        trials: Sequence[int] = (1,),
+        window: int | None = None,
+        done: Container[tuple[str, int]] = frozenset(),
     ) -> Iterator[Attempt]:
         """The attempts, in the order of the cases and their trials."""
         window = window or WINDOW
@@ -45,7 +50,7 @@ class Pool:
         orders, over = Orders(), Event()
         threads = 0
         try:
-            for n, turn in enumerate(turns(cases, trials)):
+            for n, turn in enumerate(turns(cases, trials, done)):
                 answer: Future[Ran | None] = Future()
                 orders.put((order_of(n, turn), answer))
                 asked.append((turn, answer))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from oloproof.model.case import Attempt, Case
@@ -22,9 +22,15 @@ class LoadedSystem(Protocol):
         """The first 64 KiB of what it printed outside of any case so far."""
 
     def run(
-        self, cases: Iterable[Case], *, trials: Sequence[int] = (1,), window: int | None = None
+        self,
+        cases: Iterable[Case],
+        *,
+        trials: Sequence[int] = (1,),
+        window: int | None = None,
+        done: Container[tuple[str, int]] = frozenset(),
     ) -> Iterator[Attempt]:
-        """Attempts in the order of the cases, which are read as they are needed; of each case these trials in order.
+        """Attempts in the order of the cases, which are read as they are needed; of each case these trials in order,
+        but for those that are ``done`` (by case id and trial).
 
         With a ``window``, no case begins that lies so many places or more behind the first whose attempt has not been
         taken: with 1, the next begins once whoever took the last one asks for another.

@@ -19,6 +19,7 @@ from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers import recordings
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.evidence import CaseProblem
+from oloproof.model.judgment import Judgment
 from oloproof.model.project import MOST_TRIALS, ImportSpec, Project, RecordedSystem
 from oloproof.model.recording import READ, SKIM, Recording, brings_a_case, to_attempt, to_case
 from oloproof.project import check_cases, place_in_line
@@ -30,11 +31,13 @@ if TYPE_CHECKING:
 
 
 class Attempted(NamedTuple):
-    """An attempt at a case, and where it lies when a file has it already."""
+    """An attempt at a case, where it lies when a file has it already, and how it was judged when the store has it; None
+    where it is to be judged."""
 
     case: Case
     attempt: Attempt
     source: SourceRef | None = None
+    judgments: tuple[Judgment, ...] | None = None
 
 
 class Recordings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 from zlib import crc32
@@ -26,9 +26,11 @@ class Turn(NamedTuple):
         return crc32(f"{self.trial}:{self.case.id}".encode())
 
 
-def turns(cases: Iterable[Case], trials: Sequence[int]) -> Iterator[Turn]:
-    """One case after the other, each with all its trials."""
-    return (Turn(case, trial) for case in cases for trial in trials)
+def turns(
+    cases: Iterable[Case], trials: Sequence[int], done: Container[tuple[str, int]] = frozenset()
+) -> Iterator[Turn]:
+    """One case after the other, each with all its trials but those that are ``done``, by case id and trial."""
+    return (Turn(case, trial) for case in cases for trial in trials if not done or (case.id, trial) not in done)
 
 
 class WorkerSystem:
@@ -48,9 +50,14 @@ class WorkerSystem:
         return self._supervisor.log
 
     def run(
-        self, cases: Iterable[Case], *, trials: Sequence[int] = (1,), window: int | None = None
+        self,
+        cases: Iterable[Case],
+        *,
+        trials: Sequence[int] = (1,),
+        window: int | None = None,
+        done: Container[tuple[str, int]] = frozenset(),
     ) -> Iterator[Attempt]:
-        return self._supervisor.run(turns(cases, trials), window=window)
+        return self._supervisor.run(turns(cases, trials, done), window=window)
 
     def stop(self) -> None:
         self._supervisor.stop()

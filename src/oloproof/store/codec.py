@@ -146,7 +146,11 @@ def pack(details: Iterable[Detail]) -> Iterator[Block]:
 
 def pack_sides(cases: Iterable[StoredCase]) -> bytes:
     """What a comparison needs of the cases of a block, apart from their details, so that it reads nothing else."""
-    sides = [Side(case.case_id, case.codes, case.places, case.amounts) for case in cases]
+    return pack_kept_sides([Side(case.case_id, case.codes, case.places, case.amounts) for case in cases])
+
+
+def pack_kept_sides(sides: Sequence[Side]) -> bytes:
+    """The same of sides that were read before."""
     return zlib.compress(_encoder.encode(sides), COMPRESSION)
 
 

@@ -104,6 +104,19 @@ def transaction(db: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Itera
         raise
 
 
+@contextmanager
+def synchronized(db: sqlite3.Connection, on: bool) -> Iterator[None]:
+    """What is committed meanwhile outlives a loss of power where this is ``on``, and else what the next such does."""
+    if not on:
+        yield
+        return
+    db.execute("PRAGMA synchronous = FULL")
+    try:
+        yield
+    finally:
+        db.execute("PRAGMA synchronous = NORMAL")
+
+
 def _format(db: sqlite3.Connection, path: Path) -> int:
     """The file's format number, 0 for a new file. Looks several times, so it wants a transaction around it."""
     (application,) = db.execute("PRAGMA application_id").fetchone()

@@ -7,7 +7,7 @@ lie compressed in blocks, or in the recorded files that a run refers to. Nothing
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import islice
@@ -43,7 +43,9 @@ from oloproof.store.codec import (
     unpack_sides,
 )
 from oloproof.store.faults import store_errors, unwritable
-from oloproof.store.schema import FILE, connect, transaction
+from oloproof.store.kept import Kept, Place, discard, places_of
+from oloproof.store.locks import RunLock
+from oloproof.store.schema import FILE, connect, synchronized, transaction
 from oloproof.store.sources import Sources
 
 T = TypeVar("T")
@@ -67,6 +69,7 @@ class _Writing(Struct):
     row: int
     own_dataset: bool
     sources: dict[tuple[str, str], int]
+    resumed: bool = False
 
 
 class Store:
@@ -81,6 +84,7 @@ class Store:
         self._path = directory / FILE
         self._sources = Sources(directory.parent)
         self._writing: dict[str, _Writing] = {}
+        self._locks: dict[str, RunLock] = {}
         self._connection: sqlite3.Connection | None = None
 
     @classmethod
@@ -106,6 +110,8 @@ class Store:
     def close(self) -> None:
         """Give back the file, and every recorded file that was read."""
         self._sources.close()
+        for lock in self._locks.values():
+            lock.release()
         if self._connection is not None:
             self._connection.close()
 
@@ -117,23 +123,56 @@ class Store:
 
     # --- writing a run ---------------------------------------------------------------------------------------------
 
-    def begin(self, run: Run) -> None:
-        """Note that a run starts. From now on ``latest`` means it."""
+    def begin(self, run: Run, policy: Policy | None = None) -> None:
+        """Note that a run starts. From now on ``latest`` means it. ``policy`` is kept where the run stops by it."""
+        kept = (run.id, run.project, to_json(run), None if policy is None else to_json(policy))
+        self._lock(run.id)
         with self._transaction() as db:
             try:
-                cursor = db.execute(
-                    "INSERT INTO runs (id, project, header) VALUES (?, ?, ?)", (run.id, run.project, to_json(run))
-                )
+                cursor = db.execute("INSERT INTO runs (id, project, header, policy) VALUES (?, ?, ?, ?)", kept)
             except sqlite3.IntegrityError as error:
                 raise BrokenError(f"there is a run {run.id} already", code="OLO509", hint="run it again") from error
         self._writing[run.id] = _Writing(int(cursor.lastrowid or 0), run.own_dataset, {})
 
-    def append(self, run_id: str, cases: Sequence[StoredCase]) -> None:
-        """Keep the next attempts of a run, all or none of them."""
+    def hold(self, run_id: str) -> Run:
+        """Keep everyone else from writing a run that was cut short; its header as it stands now.
+
+        Raises :class:`UsageError` while another process writes it.
+        """
+        if not self._lock(run_id):
+            hint = "wait for it, or end it first"
+            raise UsageError(Problem("OLO415", f"run {run_id} is going on in another process", hint))
+        return self._header(run_id)
+
+    def kept(self, run_id: str) -> Kept:
+        """The attempts of a run that stand: those that began and ended."""
+        header, row = self._header(run_id), self._row(run_id)
+        detail = self._reader()
+        with store_errors(self._path):
+            return Kept(places_of(self._db, row, detail), lambda place: self._resolved(header, row, detail(place)))
+
+    def resume(self, run: Run, kept: Kept) -> None:
+        """Note that a run goes on that was cut short, under this header. What it came to is forgotten, and what is not
+        ``kept`` has room."""
+        row, stand = self._row(run.id), {ordinal for ordinal, _ in kept.ordinals()}
+        with self._transaction() as db:
+            stored = db.execute("SELECT ordinal FROM cases WHERE run = ?", (row,))
+            discard(db, row, {ordinal for (ordinal,) in stored if ordinal not in stand})
+            db.execute(
+                "UPDATE runs SET header = ?, measured = NULL, warnings = NULL, comparison = NULL WHERE id = ?",
+                (to_json(run), run.id),
+            )
+        self._writing[run.id] = _Writing(row, run.own_dataset, {}, resumed=True)
+
+    def append(self, run_id: str, cases: Sequence[StoredCase], *, synced: bool = False) -> None:
+        """Keep the next attempts of a run, all or none of them: whatever becomes of this process, and with ``synced``
+        whatever becomes of the machine. An attempt takes the place of one that stands there already."""
         writing = self._writing.get(run_id) or self._resumed(run_id)
         details = [_detail(case, writing) for case in cases]
         blocks = list(pack(details))
-        with self._transaction() as db:
+        with self._transaction(synced=synced) as db:
+            if writing.resumed:
+                discard(db, writing.row, {case.ordinal for case in cases})
             db.executemany(
                 "INSERT OR IGNORE INTO sources VALUES (?, ?, ?, ?)",
                 [(writing.row, number, fsencode(path), digest) for (path, digest), number in writing.sources.items()],
@@ -164,7 +203,7 @@ class Store:
             log,
             run.id,
         )
-        with self._transaction() as db:
+        with self._transaction(synced=True) as db:
             done = db.execute(
                 "UPDATE runs SET header = ?, measured = ?, policy = ?, warnings = ?, log = ? WHERE id = ?", kept
             )
@@ -174,7 +213,6 @@ class Store:
                 code="OLO511",
                 hint="nothing but oloproof may write in .oloproof/; run again",
             )
-        self._writing.pop(run.id, None)
 
     def set_status(self, run_id: str, status: RunStatus, *, log: str = "") -> None:
         """Say how a run ended that concluded nothing, and what user code had printed by then outside of any case."""
@@ -218,7 +256,7 @@ class Store:
             raise BrokenError(
                 f"run {run_id} ended before its results were counted",
                 code="OLO510",
-                hint="run it again; `oloproof runs` shows the runs that are complete",
+                hint=f"complete it: `oloproof run --resume {run_id}`",
             )
         return self._decoded(text, kind=Measured)
 
@@ -300,12 +338,13 @@ class Store:
 
     def attempts(self, run_id: str) -> Iterator[tuple[int, Side]]:
         """Every attempt's trial and what is counted of it, in the order in which they were stored, also while a run
-        goes on. Re-runs are not counted."""
+        goes on; those of a run that was resumed in the order of the run. Re-runs are not counted."""
         header, row = self._header(run_id), self._row(run_id)
         with store_errors(self._path):
-            trials = self._db.execute("SELECT trial FROM cases WHERE run = ? ORDER BY block, start", (row,))
-            for (trial,), side in zip(trials, self._sides(row), strict=True):
-                if not header.reruns or trial <= header.trials:
+            stored = self._db.execute("SELECT ordinal, trial FROM cases WHERE run = ? ORDER BY block, start", (row,))
+            pairs: Iterable[tuple[tuple[int, int], Side]] = zip(stored, self._sides(row), strict=True)
+            for (_, trial), side in sorted(pairs, key=lambda pair: pair[0]) if header.resumed else pairs:
+                if _counts(header, trial):
                     yield trial, side
 
     def sides(self, run_id: str, *, identified: bool) -> Sides:
@@ -322,7 +361,9 @@ class Store:
                 places=tuple(map(same.setdefault, side.places, side.places)),
                 amounts=tuple([side.amounts[at] for at in picks]),
             )
-            for side in (self._sides(row) if not header.reruns else (side for _, side in self.attempts(run_id)))
+            for side in (
+                (side for _, side in self.attempts(run_id)) if header.reruns or header.resumed else self._sides(row)
+            )
         ]
         if header.stopping is not None:  # blocks are written in the launch order
             rows = (verdicts for verdicts in self.verdicts(run_id) if verdicts.trial == 1)
@@ -332,7 +373,7 @@ class Store:
             details = [
                 detail.case or self._resolved(header, row, detail).case
                 for _, trial, detail in self._details(row)
-                if not header.reruns or trial <= header.trials
+                if _counts(header, trial)
             ]
             cases = [
                 replace(side, question=identity(case.input), reference=identity(case.expected))
@@ -353,9 +394,15 @@ class Store:
     # --- beneath ---------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with store_errors(self._path), transaction(self._db):
+    def _transaction(self, *, synced: bool = False) -> Iterator[sqlite3.Connection]:
+        with store_errors(self._path), synchronized(self._db, synced), transaction(self._db):
             yield self._db
+
+    def _lock(self, run_id: str) -> bool:
+        """Whether this process alone writes the run from now on."""
+        with store_errors(self._path):
+            _make(self.directory)
+            return self._locks.setdefault(run_id, RunLock(self.directory, run_id)).take()
 
     def _ids(self, project: str | None) -> list[str]:
         with store_errors(self._path):
@@ -399,13 +446,18 @@ class Store:
 
         Where cases were launched in another order, neighbours lie in blocks far apart.
         """
-        inflated = lru_cache(OPEN_BLOCKS)(lambda number: inflate(self._block(number)))
+        detail = self._reader()
         with store_errors(self._path):
             cursor = self._db.execute(
-                "SELECT case_id, trial, block, start, size FROM cases WHERE run = ? ORDER BY ordinal", (row,)
+                "SELECT case_id, trial, ordinal, block, start, size FROM cases WHERE run = ? ORDER BY ordinal", (row,)
             )
-            for case_id, trial, block, start, size in cursor:
-                yield case_id, trial, unpack(inflated(block)[start : start + size])
+            for case_id, trial, *place in cursor:
+                yield case_id, trial, detail(Place(*place))
+
+    def _reader(self) -> Callable[[Place], Detail]:
+        """Reads details, a few blocks in memory at a time."""
+        inflated = lru_cache(OPEN_BLOCKS)(lambda number: inflate(self._block(number)))
+        return lambda place: unpack(inflated(place.block)[place.start : place.start + place.size])
 
     def _sides(self, row: int) -> Iterator[Side]:
         """Each attempt's side, in the order in which they were stored."""
@@ -451,6 +503,11 @@ class Store:
                 else f"`oloproof inspect {header.id} --verdicts` lists them"
             )
         return UsageError(Problem("OLO613", message, hint))
+
+
+def _counts(header: Run, trial: int) -> bool:
+    """Whether the attempt is one of the run's own, and not a re-run, which some left that never came to their end."""
+    return not (header.reruns or header.resumed) or trial <= header.trials
 
 
 def _make(directory: Path) -> None:

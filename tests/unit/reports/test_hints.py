@@ -137,11 +137,15 @@ def test_errors_are_told_with_the_command_that_shows_the_first() -> None:
     ]
 
 
-def test_an_incomplete_run_is_to_be_run_again() -> None:
+def test_an_incomplete_run_is_to_be_completed() -> None:
     run = replace(support().run, status="interrupted")
     gate = Gate(outcome="NOT_GATED", exit_code=5, why="the run is interrupted: what was not run is missing")
     report = replace(support(), run=run, gate=gate)
-    assert steps(report) == (Fact("the run did not complete; run it again", "oloproof run"),)
+    assert steps(report) == (Fact("the run did not complete; complete it", f"oloproof run --resume {run.id}"),)
+    recorded = replace(run, system=replace(run.system, source="recorded traces.jsonl"))
+    assert steps(replace(report, run=recorded)) == (
+        Fact("the run did not complete; judge the recordings again", "oloproof judge"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,65 @@
+"""What the command line says about which run is made: kept with it, so that whoever resumes it asks for the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import click
+from msgspec import Struct
+
+from oloproof.model.run import Run
+from oloproof.pipeline import Baseline
+
+OPTIONS = (
+    "--case",
+    "--slice",
+    "--limit",
+    "--trials",
+    "--baseline",
+    "--stop-early",
+    "--seed",
+    "--no-gate",
+    "--in-process",
+)
+"""The options that say which run is made, by their long names."""
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """The options of ``run`` that say which run is made; those that say how fast or where it is shown are none."""
+
+    case_ids: tuple[str, ...] = ()
+    slice_text: str | None = None
+    limit: int | None = None
+    trials: int | None = None
+    baseline: str | None = None
+    stop_early: bool | None = None
+    seed: int | None = None
+    no_gate: bool = False
+    in_process: bool = False
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Self:
+        """Among all the parameters of the command."""
+        return cls(**{name: parameters[name] for name in cls.__struct_fields__})
+
+    def words(self, baseline: Baseline | None) -> tuple[str, ...]:
+        """The same as words of a command line, from wherever it is typed and whatever is ``latest`` then: ``baseline``
+        is what the name of one meant."""
+        words = [word for case_id in self.case_ids for word in ("--case", case_id)]
+        for option, value in (("--slice", self.slice_text), ("--limit", self.limit), ("--trials", self.trials)):
+            words += [] if value is None else [option, str(value)]
+        if self.baseline is not None:
+            words += ["--baseline", baseline.id if isinstance(baseline, Run) else str(Path(self.baseline).absolute())]
+        if self.stop_early is not None:
+            words.append("--stop-early" if self.stop_early else "--no-stop-early")
+        words += [] if self.seed is None else ["--seed", str(self.seed)]
+        words += ["--no-gate"] if self.no_gate else []
+        words += ["--in-process"] if self.in_process else []
+        return tuple(words)
+
+
+def words_again(command: click.Command, words: Sequence[str]) -> dict[str, Any]:
+    """All the parameters of the command, as :meth:`Asked.words` of a stored run give them."""
+    return command.make_context("run", list(words)).params

@@ -1,0 +1,130 @@
+"""A run that was cut short goes on: what stands is taken as it was judged, and the rest is run as it would have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from oloproof.errors import Problem, UsageError
+from oloproof.model.case import Attempt, Case
+from oloproof.model.decision import Policy
+from oloproof.model.project import Project
+from oloproof.model.run import CaseRecord, Run
+from oloproof.pipeline.ports import Ports, rfc3339
+from oloproof.runner.recorded import Attempted
+from oloproof.store import Kept
+
+
+class Resumed(Struct, frozen=True):
+    """A run that goes on: its header as it was, and what stands of it."""
+
+    was: Run
+    kept: Kept
+
+
+def taken_up(run_id: str, ports: Ports) -> Resumed:
+    """The run, which nobody else can write from now on.
+
+    Errors: UsageError when another process writes it, or nothing is missing in it.
+    """
+    was = ports.store.hold(run_id)
+    if was.is_concluded:
+        ended = "is complete" if was.status == "complete" else "stopped early, since its verdict was settled"
+        raise UsageError(Problem("OLO414", f"run {was.id} {ended}: there is nothing to resume"))
+    return Resumed(was, ports.store.kept(was.id))
+
+
+def continued(resumed: Resumed, header: Run, ports: Ports, *, changed_too: bool, config: str) -> Run:
+    """The header under which the run goes on. ``header`` is what a new run would have.
+
+    Errors: UsageError with everything that has changed since; with ``changed_too`` what can be gone on with is none.
+    """
+    was = resumed.was
+    changed = _changes(was, header)
+    if changed and not changed_too:
+        hint = f"run anew; or go on with `--resume {was.id} --resume-changed`, which is never gated"
+        raise UsageError(Problem("OLO416", what, hint, file=config) for what in changed)
+    return replace(
+        header,
+        id=was.id,
+        started_at=was.started_at,
+        asked=was.asked,
+        resumed=(*was.resumed, rfc3339(ports.now())),
+        changed=(*was.changed, *changed),
+    )
+
+
+def refuse_other_places(resumed: Resumed, header: Run, project: Project, cases: Iterable[Case], ports: Ports) -> None:
+    """What cannot be gone on with, whoever asks for it: attempts that were judged by other criteria, or that would have
+    another place in the run, and a run that stops by another policy.
+
+    Errors: UsageError.
+    """
+    was, wrong = resumed.was, ""
+    if not resumed.kept and was.status == "broken":
+        return
+    asked = ports.store.policy(was.id)
+    if (was.criteria, was.judged_by, was.slices) != (header.criteria, header.judged_by, header.slices):
+        wrong = "other criteria or slices are measured now"
+    elif was.trials != header.trials:
+        wrong = f"each case was to be tried {was.trials} times, and it is {header.trials} now"
+    elif (was.stopping is None) != (header.stopping is None) or (was.stopping and _rules(was) != _rules(header)):
+        wrong = "it could stop early by other rules than now, or in another way"
+    elif was.stopping and not _decides_like(asked, project.policy):
+        wrong = "it was free to stop by its own policy, and this one has other rules, bounds or levels"
+    elif was.dataset_digest != header.dataset_digest and not _stand_where_they_were(resumed.kept, header, cases):
+        wrong = "the cases that ran are no longer the first of the dataset, in the same order"
+    if wrong:
+        raise UsageError(Problem("OLO416", f"run {was.id}: {wrong}", "run anew", file=project.config))
+
+
+def attempts(
+    tried: Iterable[tuple[Case, int]], kept: Mapping[tuple[str, int], CaseRecord], fresh: Iterator[Attempt]
+) -> Iterator[Attempted]:
+    """Every attempt in the order of ``tried``: what stands, and for the rest the next one that is ``fresh``."""
+    for case, trial in tried:
+        if (case.id, trial) not in kept:
+            yield Attempted(case, next(fresh))
+            continue
+        record = kept[case.id, trial]
+        judgments = tuple(judgment for _, judgment in record.judgments)
+        yield Attempted(record.case, record.attempt, judgments=judgments)
+    for attempt in fresh:
+        raise ValueError(f"nobody asked for case {attempt.case_id!r}, trial {attempt.trial}")
+
+
+def _changes(was: Run, header: Run) -> list[str]:
+    """What is not as it was when the run began, in sentences."""
+    changed = []
+    if was.config_digest != header.config_digest:
+        changed.append(f"run {was.id} began under another configuration")
+    if was.dataset_digest and was.dataset_digest != header.dataset_digest:
+        changed.append(f"run {was.id} began on another dataset")
+    if was.system.source and was.system != header.system:
+        before, now = _named(was), _named(header)
+        changed.append(f"run {was.id} began with {before}, and the system is {now}")
+    return changed
+
+
+def _named(run: Run) -> str:
+    return " ".join(filter(None, (run.system.name, run.system.version, f"({run.system.source})")))
+
+
+def _rules(run: Run) -> tuple[object, ...]:
+    assert run.stopping is not None
+    return run.stopping.method, run.stopping.rules, run.stopping.seed
+
+
+def _decides_like(asked: Policy | None, policy: Policy | None) -> bool:
+    return asked is not None and policy is not None and policy.decides_like(asked)
+
+
+def _stand_where_they_were(kept: Kept, header: Run, cases: Iterable[Case]) -> bool:
+    if header.stopping is not None:
+        return False
+    stood = dict(kept.ordinals())
+    tried = ((case.id, trial) for case in cases for trial in range(1, header.trials + 1))
+    found = {ordinal: key for ordinal, key in enumerate(tried) if ordinal in stood}
+    return found == stood

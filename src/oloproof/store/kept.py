@@ -1,0 +1,85 @@
+"""What a run left that was cut short: the attempts that stand, and room where others never began."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import groupby
+from typing import NamedTuple
+
+from oloproof.model.run import CaseRecord
+from oloproof.store.codec import Detail, pack_kept_sides, unpack_sides
+
+Key = tuple[str, int]
+"""A case's id, and a trial of it."""
+
+
+class Place(NamedTuple):
+    """Where an attempt lies: its place in the run, and its detail in the inflated block."""
+
+    ordinal: int
+    block: int
+    start: int
+    size: int
+
+
+class Kept(Mapping[Key, CaseRecord]):
+    """The attempts of a run that stand, by case id and trial, each read when it is asked for; :meth:`ordinals` says
+    where they are in the run."""
+
+    def __init__(self, places: Mapping[Key, Place], read: Callable[[Place], CaseRecord]) -> None:
+        self._places = places
+        self._read = read
+
+    def __getitem__(self, key: Key) -> CaseRecord:
+        return self._read(self._places[key])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._places
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def ordinals(self) -> Iterator[tuple[int, Key]]:
+        """Each attempt's place in the run, from 0."""
+        return ((place.ordinal, key) for key, place in self._places.items())
+
+
+def places_of(db: sqlite3.Connection, row: int, detail_at: Callable[[Place], Detail]) -> dict[Key, Place]:
+    """Where the attempts of a run lie, without those that never began. A settled verdict says that one did."""
+    places = {}
+    for case_id, trial, codes, *rest in db.execute(
+        "SELECT case_id, trial, codes, ordinal, block, start, size FROM cases WHERE run = ? ORDER BY ordinal", (row,)
+    ):
+        place = Place(*rest)
+        if "p" in codes or "f" in codes or not _never_began(detail_at(place)):
+            places[case_id, trial] = place
+    return places
+
+
+def discard(db: sqlite3.Connection, row: int, ordinals: Collection[int]) -> None:
+    """Take attempts out of a run, each in the block where it lies, within the transaction of whoever asks."""
+    if not ordinals:
+        return
+    where = "WHERE run = ? ORDER BY block, start"
+    rows = db.execute(f"SELECT block, ordinal FROM cases {where}", (row,)).fetchall()
+    for block, inside in groupby(rows, key=lambda each: each[0]):
+        stands = [ordinal not in ordinals for _, ordinal in inside]
+        if all(stands):
+            continue
+        if any(stands):
+            (data,) = db.execute("SELECT data FROM sides WHERE block = ?", (block,)).fetchone()
+            sides = [side for side, stays in zip(unpack_sides(data), stands, strict=True) if stays]
+            db.execute("UPDATE sides SET data = ? WHERE block = ?", (pack_kept_sides(sides), block))
+        else:
+            db.execute("DELETE FROM sides WHERE block = ?", (block,))
+            db.execute("DELETE FROM blocks WHERE block = ?", (block,))
+    db.executemany("DELETE FROM cases WHERE run = ? AND ordinal = ?", [(row, ordinal) for ordinal in ordinals])
+
+
+def _never_began(detail: Detail) -> bool:
+    error = getattr(detail.attempt, "error", None)
+    return error is not None and error.kind == "not_run"
