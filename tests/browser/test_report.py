@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from fakes.projects import NONE_WRONG, RIGHT, oloproof, project
+from fakes.projects import AGENT, NONE_WRONG, RIGHT, case, oloproof, project
 from golden.specimens import NASTY
+
+EVALUATORS = [RIGHT, {"type": "agent_tool_sequence"}]
 
 
 def listed(page: Any) -> list[str]:
@@ -105,6 +107,21 @@ def test_nothing_is_wider_than_the_window(width: int, scheme: str, opened: Any, 
     for hash_ in ("", "#case=second"):
         page = opened.at(report, hash_)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_comparison_opens_the_calls_of_both_runs(opened: Any, tmp_path: Path) -> None:
+    agent = AGENT.replace("    with", "    tools = open('tools').read().split()\n    with")
+    project(tmp_path, app=agent, cases=[case("c1", [], tools=["look"])], evaluators=EVALUATORS, rules=None)
+    for tools in ("look", "look delete"):
+        (tmp_path / "tools").write_text(tools)
+        oloproof(tmp_path, "run", "--no-gate")
+    done = oloproof(tmp_path, "compare", "latest", "latest~1", "--no-gate", "--html", "compared.html")
+    assert done.code == 0, done.err
+    page = opened.at(tmp_path / "compared.html", "#slice=agent_tool_sequence%3Dbroken")
+    assert listed(page) == ["c1"]
+    page.click("#list a")
+    page.wait_for_selector("#case .diff")
+    assert page.locator(".diff .differs td").all_text_contents() == ["+", "", "2. delete {}"]
 
 
 HOSTILE_AGENT = """

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from oloproof import pipeline
 from oloproof.cli.baselines import baseline_named, concluded
 from oloproof.cli.common import (
+    OutputFile,
     config_option,
     find_run,
     json_option,
@@ -18,13 +21,20 @@ from oloproof.cli.common import (
     open_store,
     print_json,
     print_rendered,
+    write_file,
 )
+from oloproof.errors import Problem, UsageError
 from oloproof.model.comparison import Membership, Sides
+from oloproof.model.run import Report, Run
+from oloproof.pipeline import Baseline
 from oloproof.project import load
 from oloproof.reports.comparison import comparison_notes, comparison_tables
 from oloproof.reports.document import comparison_report_document
 from oloproof.reports.inert import inert
 from oloproof.reports.view import view
+
+if TYPE_CHECKING:
+    from oloproof.reports.html import Entry
 
 
 @click.command("compare")
@@ -39,8 +49,19 @@ from oloproof.reports.view import view
     help="Whose slice values group the pairs, where the two runs differ.",
 )
 @click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
+@click.option("--html", type=OutputFile(), help="Also write one HTML file that opens offline.")
+@click.option("--no-content", is_flag=True, help="With --html: leave inputs, outputs, arguments and results out.")
 @json_option
-def command(candidate: str, baseline: str, config: Path, membership: Membership, no_gate: bool, as_json: bool) -> None:
+def command(
+    candidate: str,
+    baseline: str,
+    config: Path,
+    membership: Membership,
+    no_gate: bool,
+    html: Path | None,
+    no_content: bool,
+    as_json: bool,
+) -> None:
     """Compare a run with another one, or with a baseline file, case by case.
 
     The policy's rules that compare are decided; the others are `oloproof gate`'s.
@@ -49,6 +70,8 @@ def command(candidate: str, baseline: str, config: Path, membership: Membership,
     Example:
       oloproof compare latest latest~1
     """
+    if no_content and html is None:
+        raise UsageError(Problem("OLO720", "--no-content goes with --html FILE"))
     project = load(config)
     policy = None if no_gate else project.policy
     with open_store(config, create=False) as store:
@@ -57,7 +80,17 @@ def command(candidate: str, baseline: str, config: Path, membership: Membership,
         accepted = policy.accept_changed_cases if policy else ()
         comparison = pipeline.compare(store, header, was, accepted=accepted, membership=membership)
         report = pipeline.comparison_report(store, header, comparison, policy, gated=not no_gate)
-        partings = {} if as_json else pipeline.partings(store, header, was, comparison)
+        partings = {} if as_json and html is None else pipeline.partings(store, header, was, comparison)
+        notes = [*_notes(header, was), *comparison_notes(comparison)]
+        if html is not None:
+            from oloproof.reports.html import comparison_page
+
+            changed = _entries(pipeline.changed_cases(store, header, was, comparison), report, content=not no_content)
+            named = named_config(config)
+            page = comparison_page(
+                report, changed, notes=notes, partings=partings, config=named, content=not no_content
+            )
+            write_file(html, page)
     if as_json:
         print_json(comparison_report_document(report))
     else:
@@ -68,14 +101,8 @@ def command(candidate: str, baseline: str, config: Path, membership: Membership,
         print(
             f"{comparison.pairs} cases of the baseline; intervals by Tango's score, {report.run.interval.level:.0%}\n"
         )
-        if header.stopping is not None and header.stopping.after is not None:
-            print("  the candidate stopped early: the cases that it left out are missing pairs")
-        if header.clustered:
-            print("  cases belong to clusters: the intervals take them as independent, and are too narrow")
-        for note in comparison_notes(comparison):
+        for note in notes:
             print(f"  {note}")
-        if isinstance(was, Sides):
-            print("  a baseline file keeps no calls: compare with a run to see where they part")
         for table in comparison_tables(report, partings):
             print_rendered(partial(terminal.render_table, table))
         for warning in report.warnings:
@@ -84,3 +111,33 @@ def command(candidate: str, baseline: str, config: Path, membership: Membership,
             print(f"{decision.rule}: {decision.state}: {decision.words}")
         print(drawn.gate)
     sys.exit(report.gate.exit_code)
+
+
+def _notes(candidate: Run, baseline: Baseline) -> Iterator[str]:
+    if candidate.stopping is not None and candidate.stopping.after is not None:
+        yield "the candidate stopped early: the cases that it left out are missing pairs"
+    if candidate.clustered:
+        yield "cases belong to clusters: the intervals take them as independent, and are too narrow"
+    if isinstance(baseline, Sides):
+        yield "a baseline file keeps no calls: compare with a run to see where they part"
+
+
+def _entries(changed: Iterable[pipeline.ChangedCase], report: Report, *, content: bool) -> Iterator[Entry]:
+    """What the page shows of each case that changed, where the candidate's attempt can still be read."""
+    from oloproof.reports.html import Entry, calls_beside
+
+    assert report.comparison is not None
+    criteria = [criterion.id for criterion in report.comparison.criteria]
+    for each in changed:
+        now = None if each.now is None else each.now.attempt.trajectory
+        was = None if each.was is None else each.was.attempt.trajectory
+        if each.now is not None:
+            yield Entry(
+                case=each.case,
+                trial=each.now.attempt.trial,
+                judgments=tuple(judgment for _, judgment in each.now.judgments),
+                record=each.now,
+                places=tuple(each.changes.get(criterion, "unchanged") for criterion in criteria),
+                alignments=pipeline.alignments(each.now),
+                calls=() if now is None or was is None else calls_beside(each.moves, now, was, content=content),
+            )

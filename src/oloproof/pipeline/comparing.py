@@ -126,7 +126,7 @@ def partings(store: Store, candidate: Run, baseline: Baseline, comparison: Compa
     if not isinstance(baseline, Run):
         return {}
     found: dict[str, str] = {}
-    telling = _Telling(store, candidate), _Telling(store, baseline)
+    telling = Telling(store, candidate), Telling(store, baseline)
     for criterion in comparison.criteria:
         changed = (criterion.broken_cases, criterion.lost_cases, criterion.fixed_cases)
         for case_id in (name for names in changed for name in names[:MOST_PARTINGS]):
@@ -138,7 +138,7 @@ def partings(store: Store, candidate: Run, baseline: Baseline, comparison: Compa
     return found
 
 
-class _Telling:
+class Telling:
     """Which trial of a case tells why it did not pass: the first that failed, else the first that is missing."""
 
     def __init__(self, store: Store, run: Run) -> None:

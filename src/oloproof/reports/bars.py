@@ -6,6 +6,7 @@ is drawn at its end.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from decimal import ROUND_CEILING
 from typing import assert_never
@@ -13,6 +14,7 @@ from typing import assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
+from oloproof.model.comparison import Comparison
 from oloproof.model.decision import (
     CountFinding,
     Decision,
@@ -23,9 +25,10 @@ from oloproof.model.decision import (
     RateFinding,
 )
 from oloproof.model.run import Report
-from oloproof.model.tally import Distribution, Metric, Quantile, Rate, Tally
+from oloproof.model.tally import Distribution, Metric, PairTable, Quantile, Rate, Tally
 from oloproof.reports.figures import Figures, figures, percent_of, quantity_text, run_figures
 from oloproof.reports.inert import inert
+from oloproof.stats import paired
 
 MOST_COLUMNS = 40
 """Columns of a drawn distribution."""
@@ -171,20 +174,32 @@ def _difference_bar(finding: PairFinding) -> Bar | None:
             limits = (-(finding.margin or 0.0), finding.margin or 0.0)
         case _ as never:
             assert_never(never)
-    reach = max(map(abs, (finding.lower, finding.upper, *limits)))
-    reach = min(1.0, -(-reach * 20 // 1) / 20) or 0.05  # whole steps of 5 %
+    return _signed_bar(finding.table, finding.lower, finding.upper, limits=limits)
+
+
+def difference_bars(comparison: Comparison, *, level: float) -> Iterator[Bar | None]:
+    """The criteria of a comparison in their order, each against no difference; None where there is no pair."""
+    for criterion in comparison.criteria:
+        pairs = paired.Pairs(*criterion.table.cells)
+        bounds = paired.interval(pairs, level=level) if pairs.n else None
+        yield None if bounds is None else _signed_bar(criterion.table, *bounds, limits=(0.0,))
+
+
+def _signed_bar(table: PairTable, lower: float, upper: float, *, limits: tuple[float, ...]) -> Bar:
+    reach = max(map(abs, (lower, upper, *limits)))
+    reach = min(1.0, math.ceil(reach * 20) / 20) or 0.05  # whole steps of 5 %
     label = percent_of(round(reach, 2))
 
     def place(difference: float) -> float:
         return (difference + reach) / (2 * reach)
 
-    middle = finding.table.difference
+    middle = table.difference
     return Bar(
         start=f"-{label}%",
         end=f"+{label}%",
         estimate=None if middle is None else place(middle),
-        lower=place(finding.lower),
-        upper=place(finding.upper),
+        lower=place(lower),
+        upper=place(upper),
         limits=tuple(map(place, limits)),
     )
 

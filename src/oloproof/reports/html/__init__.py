@@ -7,7 +7,8 @@ markup, by the script; the page's policy lets a browser run only what bears the 
 
 from __future__ import annotations
 
-from oloproof.reports.html.page import report_page
+from oloproof.reports.html.aligned import calls_beside
+from oloproof.reports.html.page import comparison_page, report_page
 from oloproof.reports.html.parts import Entry
 
-__all__ = ["Entry", "report_page"]
+__all__ = ["Entry", "calls_beside", "comparison_page", "report_page"]

@@ -1,14 +1,17 @@
-"""What was expected beside what was found, line by line."""
+"""What was expected beside what was found, line by line, and the calls of two trajectories."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
-from oloproof.reports.inert import inert
+from oloproof.model.tally import Move
+from oloproof.model.trajectory import Trajectory
+from oloproof.reports.inert import inert, inert_json
 
 MOST_LINES = 200
 """Lines compared of either side; the rest is in the JSON documents."""
@@ -16,10 +19,13 @@ MOST_LINES = 200
 _LINE = 300
 
 
+_Kind = Literal["same", "changed", "expected", "found"]
+
+
 class Line(Struct, frozen=True, array_like=True):
     """A row: ``same`` on both sides, ``changed``, or only ``expected`` or ``found``. "" where a side has no line."""
 
-    kind: Literal["same", "changed", "expected", "found"]
+    kind: _Kind
     expected: str
     found: str
 
@@ -42,6 +48,29 @@ def aligned(expected: Any, found: Any) -> tuple[Line, ...]:
         rows += [Line("expected", line, "") for line in was[i + both : j]]
         rows += [Line("found", "", line) for line in now[k + both : m]]
     return tuple(rows)
+
+
+def calls_beside(moves: Iterable[Move], now: Trajectory, was: Trajectory, *, content: bool) -> tuple[Line, ...]:
+    """The calls of a trajectory beside those of the baseline's, ``was``, which stands for what was expected. Without
+    ``content`` the arguments are left out."""
+    kinds: dict[str, _Kind] = {
+        "same": "same",
+        "inserted": "found",
+        "deleted": "expected",
+        "changed_arguments": "changed",
+    }
+    return tuple(
+        Line(kinds[move.kind], _call(was, move.was, content=content), _call(now, move.now, content=content))
+        for move in moves
+    )
+
+
+def _call(trajectory: Trajectory, index: int | None, *, content: bool) -> str:
+    if index is None:
+        return ""
+    step = trajectory.steps[index - 1]
+    arguments = inert_json(step.arguments, _LINE) if content and step.arguments is not None else ""
+    return f"{index}. {inert(step.tool_name or '')} {arguments}".rstrip()
 
 
 def _lines(value: Any) -> list[str]:

@@ -9,11 +9,14 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from oloproof.model.run import Report
-from oloproof.reports.bars import bars
+from oloproof.reports.bars import bars, difference_bars
+from oloproof.reports.comparison import Partings, comparison_tables
 from oloproof.reports.html.discretion import discreet_report
 from oloproof.reports.html.parts import Entry, packed
+from oloproof.reports.inert import inert
 from oloproof.reports.view import view
 
 _POLICY = (
@@ -41,6 +44,44 @@ def report_page(report: Report, entries: Iterable[Entry], *, config: str = "", c
             distributions=plots.distributions,
             content=content,
             parts=packed(entries, report.run, content=content),
+            **_own_code(),
+        )
+    )
+
+
+def comparison_page(
+    report: Report,
+    entries: Iterable[Entry],
+    *,
+    notes: Iterable[str],
+    partings: Partings,
+    config: str = "",
+    content: bool = True,
+) -> Iterator[str]:
+    """The same of a comparison, which the report must hold. ``entries`` are the cases that changed, each with what
+    became of it by criterion, in the comparison's order, for its places."""
+    shown = report if content else discreet_report(report)
+    comparison = shown.comparison
+    assert comparison is not None
+    drawn = view(shown, config=config)
+    criteria, *tables = comparison_tables(shown, partings)
+    level = report.run.interval.level
+    by_change = replace(report.run, slices=tuple(criterion.id for criterion in comparison.criteria))
+    yield from (
+        _environment()
+        .get_template("comparison.html")
+        .generate(
+            view=drawn,
+            candidate=inert(comparison.candidate),
+            baseline=inert(comparison.baseline),
+            pairs=comparison.pairs,
+            notes=tuple(notes),
+            rules=zip(drawn.decisions, bars(shown).decisions, strict=True),
+            columns=criteria.columns,
+            criteria=zip(criteria.rows, difference_bars(comparison, level=level), strict=True),
+            tables=tables,
+            content=content,
+            parts=packed(entries, by_change, content=content),
             **_own_code(),
         )
     )

@@ -44,7 +44,7 @@ _encoder = msgspec.json.Encoder()
 class Entry(Struct, frozen=True, kw_only=True):
     """An attempt of the run. ``record`` None: it cannot be read (any more). ``places`` are its slice values, in the
     run's order; empty where it is counted in none. ``alignments``, by criterion, are its calls beside a reference that
-    they do not fit."""
+    they do not fit; ``calls`` are they beside a baseline's."""
 
     case: str
     trial: int
@@ -52,6 +52,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     record: CaseRecord | None
     places: tuple[str, ...] = ()
     alignments: Mapping[str, Alignment] = {}
+    calls: tuple[Line, ...] = ()
 
 
 class Part(Struct, frozen=True):
@@ -62,10 +63,12 @@ class Part(Struct, frozen=True):
 
 
 class _Page(Struct, frozen=True):
-    """A case as the script shows it: ``diffs`` are, by criterion, what was expected beside what was found."""
+    """A case as the script shows it: ``diffs`` are, by criterion, what was expected beside what was found, ``calls``
+    those of a baseline beside its own."""
 
     view: CaseView
     diffs: dict[str, tuple[Line, ...]]
+    calls: tuple[Line, ...]
 
 
 def packed(entries: Iterable[Entry], run: Run, *, content: bool, room: int = ROOM) -> Iterator[Part]:
@@ -102,14 +105,14 @@ def _is_notable(entry: Entry) -> bool:
 def _page(entry: Entry, record: CaseRecord, *, content: bool) -> bytes:
     view = case_view(record, alignments=entry.alignments)
     if not content:
-        return _encoder.encode(_Page(discreet_case(view, record), {}))
+        return _encoder.encode(_Page(discreet_case(view, record), {}, entry.calls))
     failing = (
         (name, judgment)
         for name, judgment in record.judgments
         if judgment.verdict == "fail" and name not in entry.alignments
     )
     diffs = {inert(name): rows for name, judgment in failing if (rows := aligned(judgment.expected, judgment.found))}
-    return _encoder.encode(_Page(replace(view, blocks=tuple(map(_bounded, view.blocks))), diffs))
+    return _encoder.encode(_Page(replace(view, blocks=tuple(map(_bounded, view.blocks))), diffs, entry.calls))
 
 
 def _bounded(block: Block) -> Block:

@@ -93,7 +93,7 @@
     form.append(
       choice("criterion", "criterion", index.criteria),
       choice("verdict", "verdict", Object.values(WORDS)),
-      choice("slice", "slice", values),
+      choice("slice", find("browser").dataset.groups, values),
       make("label", {}, "id or input", make("input", { type: "search", name: "text" })),
     );
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -269,10 +269,11 @@
           `${article.dataset.inspect} --case shows them.` : "The recorded file that holds the steps is not what it was.";
         article.append(make("p", {}, why), facts(verdictList));
       } else {
-        const { view, diffs } = (await block(number))[place];
+        const { view, diffs, calls } = (await block(number))[place];
         if (target() !== at) return;
         const titled = (name, ...children) => make("section", {}, make("h2", {}, name), ...children);
         article.append(facts(view.facts), titled("Verdicts", verdicts(view, diffs, at)));
+        if (calls.length) article.append(titled("Calls of both runs", diffTable(calls, "baseline", "candidate")));
         for (const each of view.alignments) article.append(titled(each.title, table(each.columns, each.rows)));
         article.append(titled("Steps", make("p", {}, view.trajectory), timeline(view)));
         if (view.constraints.length) {
