@@ -1,0 +1,30 @@
+"""What is wrong with how a runtime is used. What goes wrong inside a run is no exception: it is an outcome."""
+
+from __future__ import annotations
+
+from oloproof.errors import BrokenError, Problem, UsageError
+
+
+class SchemaError(UsageError, ValueError):
+    """A tool's parameters are outside the supported JSON Schema, or do not fit its function's signature."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Problem("OLO750", message))
+
+
+class StateError(BrokenError):
+    """A run cannot be started or resumed from this state: it would repeat, fork or lose what was done."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message, code="OLO751", hint=hint)
+
+
+class AuditError(BrokenError):
+    """An audit file holds a line that is no record, or cannot be written."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message, code="OLO752", hint=hint)
+
+
+class TornAuditWarning(UserWarning):
+    """An audit file ended in half a line, as a crash leaves it. The half line was set aside."""

@@ -1,0 +1,94 @@
+"""A run of the runtime as a trajectory, for the harness to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from oloproof.record.steps import AgentConstraintCheck, AgentStep, AgentTrajectory
+from oloproof.runtime.audit import AuditRecord, verify_audit
+from oloproof.runtime.decision import Act
+from oloproof.runtime.policy import Limits
+from oloproof.runtime.state import (
+    Calling,
+    Completed,
+    Failed,
+    RunState,
+    RunStatus,
+    RunStep,
+    StepOutcome,
+)
+
+_ENDINGS: dict[RunStatus, Any] = {RunStatus.COMPLETED: "success", RunStatus.FAILED: "failure"}
+
+
+def to_trajectory(
+    state: RunState, *, limits: Limits | None = None, audit: Iterable[AuditRecord] | None = None
+) -> AgentTrajectory:
+    """The run as an ``AgentTrajectory``.
+
+    A call is a tool_call and its tool_result; one that was interrupted has no result. What a gate denied is a
+    ``decision`` whose metadata holds ``denied`` (the code), ``gate``, ``tool``, ``arguments`` and ``message``. The
+    accepted answer is the ``final`` step. A run that completed ended in ``success``, one that failed in ``failure``;
+    any other is truncated. Constraints: ``no_denied_action``; ``within_limits`` where the ``limits`` are given;
+    ``audit_verified`` where the ``audit`` records of the run are.
+    """
+    drafts = [draft for step in state.steps for draft in _step(step)]
+    if isinstance(state.at, Calling):
+        drafts.append(_call(state.at.act, len(state.steps)))
+    if isinstance(state.at, Completed):
+        drafts.append({"kind": "final", "arguments": state.at.answer})
+    if isinstance(state.at, Failed):
+        error = state.at.error
+        drafts.append({"kind": "decision", "metadata": {"failed": error.code, "message": error.message}})
+    steps = [AgentStep(index=index, **draft) for index, draft in enumerate(drafts, 1)]
+    return AgentTrajectory(
+        steps=tuple(steps),
+        terminal_status=_ENDINGS.get(state.status, "unknown"),
+        truncated=state.status not in _ENDINGS,
+        step_limit=state.spent.decisions if state.stop_reason == "max_steps" else None,
+        constraints=tuple(_constraints(state, limits, audit)),
+    )
+
+
+def _step(step: RunStep) -> Iterator[dict[str, Any]]:
+    decision = step.decision
+    if step.outcome is StepOutcome.DENIED or not isinstance(decision, Act):
+        assert step.error is not None
+        told: dict[str, Any] = {"denied": step.error.code, "gate": step.gate, "message": step.error.message}
+        if isinstance(decision, Act):
+            told |= {"tool": decision.tool, "arguments": decision.arguments}
+        yield {"kind": "decision", "metadata": told, **_usage(step)}
+        return
+    if step.error is not None and step.error.code == "not_started":
+        yield {"kind": "decision", "metadata": {"not_started": decision.tool, "arguments": decision.arguments}}
+        return
+    yield _call(decision, step.index) | _usage(step)
+    if step.outcome is not StepOutcome.INTERRUPTED:
+        result: dict[str, Any] = {"result": step.result} if step.error is None else {}
+        error = None if step.error is None else f"{step.error.code}: {step.error.message}"
+        yield {"kind": "tool_result", "tool_name": decision.tool, "call_id": str(step.index), "error": error, **result}
+
+
+def _call(act: Act, index: int) -> dict[str, Any]:
+    return {"kind": "tool_call", "tool_name": act.tool, "call_id": str(index), "arguments": act.arguments}
+
+
+def _usage(step: RunStep) -> dict[str, Any]:
+    usage = step.decision.usage
+    return {} if usage is None else {"tokens": usage.tokens}
+
+
+def _constraints(
+    state: RunState, limits: Limits | None, audit: Iterable[AuditRecord] | None
+) -> Iterator[AgentConstraintCheck]:
+    denied = [step for step in state.steps if step.outcome is StepOutcome.DENIED and isinstance(step.decision, Act)]
+    codes = ", ".join(f"step {step.index}: {step.error.code}" for step in denied if step.error is not None)
+    yield AgentConstraintCheck(name="no_denied_action", passed=not denied, detail=codes or None)
+    if limits is not None:
+        over = limits.passed(state.spent)
+        yield AgentConstraintCheck(name="within_limits", passed=not over, detail=", ".join(over) or None)
+    if audit is not None:
+        wrong = verify_audit(audit, heads=[state])
+        detail = "; ".join(map(str, wrong[:3])) or None
+        yield AgentConstraintCheck(name="audit_verified", passed=not wrong, detail=detail)
