@@ -16,6 +16,7 @@ from oloproof.evaluators import EVALUATORS
 from oloproof.importers.registry import FORMATS
 from oloproof.model import decision, judgment, project
 from oloproof.project import json_schema
+from oloproof.runtime import Limits, Policy
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -121,3 +122,18 @@ def test_every_error_code_has_its_section_and_every_section_its_code() -> None:
 
 def sources() -> str:
     return "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+
+
+def test_every_promise_of_the_runtime_names_a_test_that_is_there() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page("reference/runtime.md"))
+    assert len(named) > 40
+    absent = [name for path, name in named if f"\ndef {name}(" not in (ROOT / path).read_text(encoding="utf-8")]
+    assert absent == []
+
+
+def test_every_name_of_the_runtime_is_documented() -> None:
+    text = page("reference/runtime.md") + page("howto/run-a-bounded-agent.md")
+    source = (ROOT / "src/oloproof/runtime/kernel.py").read_text(encoding="utf-8")
+    events = re.findall(r'\.log\(\s*"(\w+)"', source)
+    codes = re.findall(r'Denial\(\s*"\w+", "(\w+)"', source) + re.findall(r'\.fail\(\s*"(\w+)"', source)
+    assert missing([*Policy.__struct_fields__, *Limits.__struct_fields__, *events, *codes], text) == []
