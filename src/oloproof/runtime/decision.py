@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf, isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
@@ -51,54 +51,65 @@ class Usage(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Decision(Struct, frozen=True):
-    """What the planner wants next: :meth:`act` or :meth:`finish`."""
+    """What the planner wants next: :meth:`act` or :meth:`finish`. The runtime copies it as it is decided."""
 
     @staticmethod
     def act(
         tool: str, arguments: Mapping[str, Any] | None = None, *, thought: str = "", usage: Usage | None = None
     ) -> Act:
-        """Call a tool. The arguments are copied as they are now."""
-        return Act(tool=tool, arguments={} if arguments is None else arguments, thought=thought, usage=usage)  # type: ignore[arg-type]
+        """Call a tool. Errors: TypeError where an argument has the wrong type."""
+        given: Any = {} if arguments is None else arguments
+        return _checked(Act(tool=tool, arguments=given, thought=thought, usage=usage))
 
     @staticmethod
     def finish(answer: Any = None, *, thought: str = "", usage: Usage | None = None) -> Finish:
-        """End the run with an answer, a JSON value."""
-        return Finish(answer=answer, thought=thought, usage=usage)
+        """End the run with an answer, a JSON value. Errors: TypeError where an argument has the wrong type."""
+        return _checked(Finish(answer=answer, thought=thought, usage=usage))
 
 
 class Act(Decision, frozen=True, kw_only=True, tag="act", forbid_unknown_fields=True):
-    """Call ``tool`` with ``arguments``. Errors: TypeError where a field has the wrong type."""
+    """Call ``tool`` with ``arguments``."""
 
     tool: str
     arguments: dict[str, Any]
     thought: str = ""
     usage: Usage | None = None
 
-    def __post_init__(self) -> None:
-        _require(self.tool, str, "tool")
-        _require(self.arguments, Mapping, "arguments")
-        _require_common(self)
-        force_setattr(self, "tool", printable(str.__str__(self.tool)))
-        force_setattr(self, "arguments", snapshot(self.arguments))
-
 
 class Finish(Decision, frozen=True, kw_only=True, tag="finish", forbid_unknown_fields=True):
-    """End with ``answer``. Errors: TypeError where a field has the wrong type."""
+    """End with ``answer``."""
 
     answer: Any = None
     thought: str = ""
     usage: Usage | None = None
 
-    def __post_init__(self) -> None:
-        _require_common(self)
-        force_setattr(self, "answer", snapshot(self.answer))
+
+D = TypeVar("D", bound="Act | Finish")
 
 
-def _require_common(decision: Act | Finish) -> None:
+def own(decision: object) -> Act | Finish:
+    """A copy of what a planner returned, of which it holds no part. What JSON cannot carry is tagged in it.
+
+    Errors: TypeError where it is no decision.
+    """
+    if not isinstance(decision, Act | Finish):
+        raise TypeError(f"the planner returned {type(decision).__name__}, no Decision")
+    _checked(decision)
+    thought = printable(str.__str__(decision.thought))
+    if isinstance(decision, Finish):
+        return Finish(answer=snapshot(decision.answer), thought=thought, usage=decision.usage)
+    tool = printable(str.__str__(decision.tool))
+    return Act(tool=tool, arguments=snapshot(decision.arguments), thought=thought, usage=decision.usage)
+
+
+def _checked(decision: D) -> D:
+    if isinstance(decision, Act):
+        _require(decision.tool, str, "tool")
+        _require(decision.arguments, Mapping, "arguments")
     _require(decision.thought, str, "thought")
     if decision.usage is not None:
         _require(decision.usage, Usage, "usage")
-    force_setattr(decision, "thought", printable(str.__str__(decision.thought)))
+    return decision
 
 
 def _require(value: object, kind: type, what: str) -> None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from oloproof.model.values import equal, snapshot
 from oloproof.record.steps import printable
 from oloproof.runtime.audit import FIRST, AuditHead, AuditRecord, chained, digest
-from oloproof.runtime.decision import Act, Finish, is_json
+from oloproof.runtime.decision import Act, Finish, is_json, own
 from oloproof.runtime.errors import StateError
 from oloproof.runtime.gates import Approval, Denial, Terms, first_denial, request_for
 from oloproof.runtime.policy import plus
@@ -249,10 +249,11 @@ class _Turn:
 
 
 def _decided(turn: _Turn, _: Deciding, event: Decided) -> Position:
-    decision = event.decision
     turn.spend(decisions=1, seconds=event.seconds)
-    if not isinstance(decision, Act | Finish):
-        return turn.fail("invalid_decision", f"the planner returned {type(decision).__name__}, no Decision")
+    try:
+        decision = own(event.decision)
+    except TypeError as error:
+        return turn.fail("invalid_decision", str(error))
     if isinstance(decision, Finish) and not is_json(decision.answer):
         return turn.fail("invalid_decision", "the planner's answer is no JSON value")
     usage = decision.usage

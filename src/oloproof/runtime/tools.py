@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from oloproof.model.values import snapshot
+from oloproof.model.values import has_unrepresentable, snapshot
 from oloproof.runtime.decision import amount, is_json
 from oloproof.runtime.errors import SchemaError
 
@@ -108,8 +108,8 @@ class Tool:
         }
 
     def wrong_arguments(self, arguments: dict[str, Any]) -> str | None:
-        """What is wrong with some arguments, None when nothing is."""
-        if not is_json(arguments):
+        """What is wrong with some arguments, a snapshot; None when nothing is."""
+        if has_unrepresentable(arguments):
             return "they hold what JSON cannot carry"
         said = []
         for error in self.validator.iter_errors(arguments):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fakes.runtime import Counted, closed
+from oloproof.model.values import snapshot
 from oloproof.runtime import SchemaError, Tool, Toolset, tools
 
 
@@ -133,7 +134,7 @@ def test_arguments_are_checked_and_a_pattern_takes_linear_time() -> None:
     assert "does not match" in (tool.wrong_arguments({"text": "a" * 5000 + "b"}) or "")
     assert "required" in (tool.wrong_arguments({}) or "")
     assert "unexpected" in (tool.wrong_arguments({"text": "a", "more": 1}) or "")
-    assert tool.wrong_arguments({"text": float("nan")}) is not None
+    assert tool.wrong_arguments(snapshot({"text": float("nan")})) is not None
 
 
 def test_later_changes_to_the_schema_change_nothing() -> None:
