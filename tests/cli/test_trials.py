@@ -277,6 +277,15 @@ def test_trials_of_a_case_in_two_clusters_are_refused_in_any_order(tmp_path: Pat
         assert (done.code, "is another case than at traces.jsonl:1 [OLO632]" in done.err) == (2, True)
 
 
+def test_a_rule_on_a_quantile_of_recordings_that_belong_together_is_refused_too(tmp_path: Path) -> None:
+    time = {"id": "time", "type": "quantile", "source": "latency_ms", "quantile": 0.5}
+    own = {"input": 1, "expected": {"answer": "yes"}, "metadata": {"group": "a"}}
+    rules = [{"id": "quick", "metric": "time", "max": 9}]
+    keys: dict[str, Any] = {"cases": None, "cluster": "metadata.group", "metrics": [time], "rules": rules}
+    done = oloproof(of_recordings(tmp_path, line("c1", 1, **own), line("c2", 1, **own), **keys), "judge")
+    assert (done.code, "bounds a quantile as of independent cases" in done.err) == (2, True)
+
+
 def test_what_is_recorded_is_not_repeated(tmp_path: Path) -> None:
     done = oloproof(of_recordings(tmp_path, line("c1", 1)), "run", "--trials", "2")
     assert (done.code, "OLO633" in done.err) == (2, True)
