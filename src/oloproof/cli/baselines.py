@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from oloproof.cli.common import find_run
-from oloproof.errors import BrokenError
+from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.model.run import Run
 from oloproof.pipeline import Baseline
 from oloproof.store import Store, read_baseline
@@ -14,7 +14,12 @@ from oloproof.store import Store, read_baseline
 def baseline_named(store: Store, name: str, config: Path) -> Baseline:
     """The file of this name, if there is one; otherwise the run."""
     path = Path(name)
-    return read_baseline(path) if path.is_file() else complete(find_run(store, name, config))
+    if path.is_file():
+        return read_baseline(path)
+    if path.suffix == ".json":
+        hint = "`oloproof baseline save -o FILE` writes one; without .json, a run is meant: latest~1"
+        raise UsageError(Problem("OLO611", f"there is no baseline file {name!r}", hint))
+    return complete(find_run(store, name, config))
 
 
 def complete(run: Run) -> Run:

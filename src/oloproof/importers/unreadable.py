@@ -70,9 +70,11 @@ def _invalid(said: str) -> Problem:
     if absent := _ABSENT.fullmatch(what):
         return Problem("OLO303", f"the key {absent['key']!r} is missing{within}")
     if not path:
-        hint = "a line is one object: case, trial, output, error, trajectory"
+        hint = "a line is one object: case, trial, output, error, trajectory; of another format: `--format auto`"
         return Problem("OLO303", what.replace("`", ""), hint)
     words = next((words for at, words in _WORDS if at.fullmatch(path)), ())
+    if path == "trajectory":
+        return Problem("OLO303", f"{path}: {what.replace('`', '')}", 'write {"steps": […]}')
     hint = f"one of: {', '.join(words)}" if words else ""
     return Problem("OLO303", f"{path}: {what.replace('`', '')}", hint)
 

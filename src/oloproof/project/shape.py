@@ -242,7 +242,8 @@ def _type_hint(node: Node, shape: Shape | None) -> str | None:
     if isinstance(shape, shapes.BoolType) and node.text.lower() in ("yes", "on", "no", "off", "1", "0"):
         return f"write {'true' if node.text.lower() in ('yes', 'on', '1') else 'false'}"
     if isinstance(shape, shapes.ListType | shapes.VarTupleType) and isinstance(node.value, str):
-        return f"write [{node.value}]" if len(node.value) <= 40 else None
+        listed = node.value if "," in node.value else ", ".join(node.value.split())
+        return f"write [{listed}]" if len(listed) <= 40 else None
     return None
 
 

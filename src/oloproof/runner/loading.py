@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -100,7 +101,10 @@ def _module(name: str, target: str, directory: str) -> Any:
         message = f"importing {name} failed: {message_of(exc)}"
         message = message if told is None else f"{message}\n{told}"
         code = exc.problems[0].code if isinstance(exc, OloproofError) else "OLO404"
-        raise LoadError(message.replace(f" [{code}]", ""), code=code, usage=False) from None
+        hint = ""
+        if isinstance(exc, ModuleNotFoundError):
+            hint = f"your code runs in the environment that oloproof is installed in, {sys.prefix}: install it there"
+        raise LoadError(message.replace(f" [{code}]", ""), code=code, usage=False, hint=hint) from None
 
 
 def _is_async(value: Any) -> bool:

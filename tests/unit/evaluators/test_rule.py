@@ -184,6 +184,16 @@ def test_a_text_that_is_no_rule_is_refused(rule: str, code: str, lines: list[str
         ('never a(q matches "(?=;)")', "RE2 has neither lookaround nor back-references"),
         (r'never a(q matches "\d")', r"a text in single quotes has no escapes: '\^"),
         ("a(q from b) before c", "for example: from b.result.id"),
+        ("b requires a", "`X only after Y`"),
+        ("never b without a", "`X only after Y`"),
+        ("no a", "`never X`"),
+        ("always a(q > 1)", "`every call is X`"),
+        ("a then b", "`X before Y`, or `after X: eventually Y`"),
+        ("a -> b", "`X before Y`, or `after X: eventually Y`"),
+        ("if error(a) then b", "`after X: eventually Y`, or `eventually Y if X`"),
+        ("every a has q = 1", "of those of one tool: `never a"),
+        ("after a b", "a colon stands before what must follow"),
+        ("max 3 a", "`X at most 3 times`"),
     ],
 )
 def test_a_hint_says_what_was_perhaps_meant(text: str, hint: str):

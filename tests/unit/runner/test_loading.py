@@ -67,6 +67,7 @@ def test_a_module_that_imports_a_missing_one_is_failing_code(module):
     )
     assert 'loading_c.py", line 2' in wrong.message
     assert "importlib" not in wrong.message
+    assert wrong.hint.endswith(f"installed in, {sys.prefix}: install it there")
     assert "oloproof/runner" not in wrong.message
 
 

@@ -18,6 +18,18 @@ _MEANT: Final = {
     "unless": "`X only after Y`, or `… or eventually Y`",
     "always": "`every call is X`",
     "must": "`eventually X`",
+    "should": "`eventually X`",
+    "requires": "`X only after Y`",
+    "needs": "`X only after Y`",
+    "without": "`X only after Y`",
+    "with": "conditions stand in parentheses: `X(amount > 100)`, `X only after Y(order_id = same)`",
+    "where": "conditions stand in parentheses: `X(amount > 100)`",
+    "has": "conditions stand in parentheses: `X(amount > 100)`",
+    "never": "`never X`",
+    "if": "`after X: eventually Y`, or `eventually Y if X`",
+    "max": "`X at most 3 times`",
+    "min": "`X at least 3 times`",
+    "->": "`X before Y`, or `after X: eventually Y`",
     "then": "`X before Y`, or `after X: eventually Y`",
     "implies": "`eventually Y if X`",
     "followed": "`after X: eventually Y`",
@@ -49,7 +61,8 @@ def explained(error: UnexpectedInput, text: str) -> RuleError:
         found = text[position]
         if found in "\"'":
             return RuleError("this quote is never closed", text, position)
-        return RuleError(f"{found!r} means nothing here", text, position, hint=_MEANT.get(text[position:][:3], ""))
+        hint = next((meant for sign, meant in _MEANT.items() if text.startswith(sign, position)), "")
+        return RuleError(f"{found!r} means nothing here", text, position, hint=hint)
     assert isinstance(error, UnexpectedToken)
     state: Any = error.interactive_parser
     token, accepted = error.token, state.accepts()
@@ -86,6 +99,13 @@ def _hint(token: lark.Token, accepted: set[str], text: str) -> str:
         return f"say something of it: `eventually {text.strip()}`, `never {text.strip()}`" if len(text) < 80 else ""
     if word in _MEANT and not (word == "after" and "AFTER" in accepted):
         return _MEANT[word]
+    opening = text[: token.start_pos or 0].strip().lower()
+    if opening in _MEANT and opening not in KEYWORDS:
+        return _MEANT[opening]
+    if "CALL" in accepted and len(accepted) == 1:
+        return f"of every call: `every call is X`; of those of one tool: `never {token}(amount > 100)`"
+    if "COLON" in accepted:
+        return "a colon stands before what must follow: `after X: eventually Y`"
     if word in KEYWORDS and "WORD" in accepted:
         return f'{word} is a word of the language: a tool or an agent of that name is written in quotes, "{word}"'
     known = [name.lower() for name in accepted if name.lower() in KEYWORDS]
