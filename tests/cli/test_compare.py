@@ -163,6 +163,12 @@ def saved(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_a_baseline_file_that_is_not_there_is_no_run_of_that_name(saved: Path) -> None:
+    done = oloproof(saved, "run", "--baseline", "bsae.json")
+    assert (done.code, "there is no baseline file 'bsae.json' [OLO611]" in done.err) == (2, True)
+    assert "`oloproof baseline save -o FILE` writes one" in done.err
+
+
 def test_a_run_is_not_compared_with_itself(saved: Path) -> None:
     for name in ("latest", "base.json"):
         done = oloproof(saved, "compare", "latest", name)

@@ -35,7 +35,7 @@ def test_a_rule_over_no_case_is_exit_3(tmp_path: Path) -> None:
     elsewhere = RIGHT | {"only": "metadata.surface == phone"}
     done = oloproof(project(tmp_path, evaluators=[elsewhere]), "run")
     assert done.code == 3
-    assert "nothing to decide on: the metric applies to no case │" in done.out
+    assert "nothing to decide on: no case was observed │" in done.out
     assert "no case applies; what each rule can decide: oloproof check" in done.lines
 
 

@@ -195,7 +195,7 @@ def _reason(subject: Subject) -> str:
             assert isinstance(finding, PairFinding | NoBaseline)
             return pair_reason_in_words(finding, reason)
         case "no_observation":
-            return "nothing to decide on: the metric applies to no case"
+            return "nothing to decide on: no case was observed"
         case "below_min_cases":
             needed = "" if rule is None else f", at least {rule.min_cases} required"
             return f"{cases_text(finding.n)}{needed}"

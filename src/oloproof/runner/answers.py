@@ -224,6 +224,6 @@ def _line(text: bytes) -> Line | str:
     except ValidationError as error:
         return f"is no answer: {error}"
     except (MsgspecError, RecursionError) as error:
-        return f"is no JSON: {error}"
+        return f"is no JSON: {error}, in {text[:60].decode(errors='replace')!r}"
     repeated = repeated_key(text)
     return line if repeated is None else f"has the key {repeated!r} twice"

@@ -150,7 +150,7 @@ def test_integers_of_any_size_survive() -> None:
             Problem(
                 "OLO303",
                 "Expected object, got array",
-                "a line is one object: case, trial, output, error, trajectory",
+                "a line is one object: case, trial, output, error, trajectory; of another format: `--format auto`",
                 file="traces.jsonl",
                 line=1,
             ),

@@ -85,7 +85,7 @@ def said(decision: Decision, *, rule: Rule | None = None, metric: Metric | None 
             decided("interval_overlaps_threshold", minimum=0.7, maximum=0.9, lower=0.5, upper=0.95),
             "[50.0%, 95.0%] does not settle minimum 70% and maximum 90%",
         ),
-        (decided("no_observation"), "nothing to decide on: the metric applies to no case"),
+        (decided("no_observation"), "nothing to decide on: no case was observed"),
         (decided("below_min_cases", passed=2, missing=1), "3 cases"),
         (decided("missing_exceeds_policy", passed=9, missing=1), "1 of 10 cases missing (10.0%)"),
         (decided("review_required"), "the evidence passes; the rule asks that a person looks"),

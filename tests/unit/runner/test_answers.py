@@ -126,7 +126,7 @@ def test_a_stream_whose_document_came_before_the_death_is_a_prefix() -> None:
         ((b" \n\n",), "it answered nothing"),
         ((call(1),), "no document ended its answer"),
         ((b"hello\n",), "line 1 of its answer is no JSON"),
-        ((b"starting\n", {"output": 1}), "line 1 of its answer is no JSON"),
+        ((b"starting up\n", {"output": 1}), "invalid character (byte 0), in 'starting up'"),
         (({"output": 1}, b"done\n"), "line 2 of its answer is no JSON"),
         (({"output": 1}, {"output": 2}), "line 2 of its answer comes after the document that ends it"),
         (({"output": 1}, call(1)), "line 2 of its answer comes after the document that ends it"),
