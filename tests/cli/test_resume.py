@@ -264,6 +264,7 @@ def test_what_cannot_be_gone_on_with_is_refused_whoever_asks(tmp_path: Path, cha
         (["--resume", "latest", "--limit", "3"], "OLO417"),
         (["--resume", "latest", "--no-stop-early"], "OLO417"),
         (["--resume-changed"], "OLO417"),
+        (["--retry-errors"], "OLO417"),
         (["--resume", "nobody"], "OLO611"),
     ],
 )
@@ -329,3 +330,69 @@ def test_a_run_that_may_stop_early_keeps_its_order(tmp_path: Path) -> None:
     done = oloproof(tmp_path, "run", "--resume", name, "--resume-changed")
     assert done.code == 2
     assert "free to stop by its own policy" in done.err
+
+
+FALLIBLE = """
+import os
+from oloproof import current_case, system
+
+@system(records=["agent_trajectory/v1"])
+def run(case):
+    print(current_case().id, file=open("ran", "a"))
+    with current_case().trace() as trace:
+        trace.tool_call("lookup", {})
+        if case == "fails" and not os.path.exists("mended"):
+            trace.tool_call("delete", {})
+            raise ConnectionError("the line is down")
+    return {"answer": "yes"}
+"""
+
+
+def fallible(directory: Path) -> None:
+    evaluators = [
+        {"type": "contains", "criterion": "right", "field": "answer", "expected_field": "answer"},
+        {"type": "agent_tool_not_called", "criterion": "no_deletion", "tool_name": "delete"},
+    ]
+    project(directory, app=FALLIBLE, cases=answered("yes", "fails", "yes"), evaluators=evaluators)
+
+
+def test_what_ended_with_an_error_is_made_again_and_what_it_settled_stands(tmp_path: Path) -> None:
+    fallible(tmp_path)
+    done = oloproof(tmp_path, "run", "--json")
+    assert (done.verdict("right"), done.verdict("no_deletion")) == ((2, 0, 1, 0), (2, 1, 0, 0))
+    (tmp_path / "mended").touch()
+    ran(tmp_path)
+    done = oloproof(tmp_path, "run", "--resume", "latest", "--retry-errors", "--json")
+    assert ran(tmp_path) == ["c2"]
+    assert (done.verdict("right"), done.verdict("no_deletion")) == ((3, 0, 0, 0), (2, 1, 0, 0))
+    assert any(warning.startswith("1 attempt made again after an error") for warning in done.json["warnings"])
+    case = oloproof(tmp_path, "inspect", "--case", "c2", "--json").json
+    assert case["error"] is None
+    (before,) = case["earlier"]
+    assert before["error"]["message"] == "ConnectionError: the line is down"
+    assert [step["tool_name"] for step in before["trajectory"]["steps"]] == ["lookup", "delete"]
+    assert (
+        "system_error: ConnectionError: the line is down; 2 steps; made again"
+        in oloproof(tmp_path, "inspect", "--case", "c2").out
+    )
+    again = oloproof(tmp_path, "run", "--resume", "latest", "--retry-errors")
+    assert again.code == 2
+    assert "[OLO414]" in again.err
+
+
+def test_what_fails_again_is_kept_beside_what_failed_before(tmp_path: Path) -> None:
+    fallible(tmp_path)
+    oloproof(tmp_path, "run")
+    for _ in range(2):
+        done = oloproof(tmp_path, "run", "--resume", "latest", "--retry-errors", "--json")
+        assert (done.verdict("right"), done.verdict("no_deletion")) == ((2, 0, 1, 0), (2, 1, 0, 0))
+    assert len(oloproof(tmp_path, "inspect", "--case", "c2", "--json").json["earlier"]) == 2
+    assert any(warning.startswith("2 attempts made again") for warning in done.json["warnings"])
+
+
+def test_a_run_that_may_stop_early_makes_no_attempt_again(tmp_path: Path) -> None:
+    fallible(tmp_path)
+    oloproof(tmp_path, "run", "--stop-early")
+    done = oloproof(tmp_path, "run", "--resume", "latest", "--retry-errors")
+    assert done.code == 2
+    assert "[OLO419]" in done.err

@@ -66,6 +66,9 @@ from oloproof.project import load, read_cases
     metavar="RUN",
     help="Complete this run, which was cut short; start no other.",
 )
+@click.option(
+    "--retry-errors", is_flag=True, help="Also make attempts again that ended with an error; what they settled stands."
+)
 @click.option("--resume-changed", is_flag=True, help="Also where something has changed since. Never gates.")
 @report_options
 @click.pass_context
@@ -76,6 +79,7 @@ def command(
     concurrency: int | None,
     run_id_file: Path | None,
     resumed: str | None,
+    retry_errors: bool,
     resume_changed: bool,
     as_json: bool,
     markdown: Path | None,
@@ -90,8 +94,9 @@ def command(
     Example:
       oloproof run --markdown report.md
     """
-    if resume_changed and resumed is None:
-        raise UsageError(Problem("OLO417", "--resume-changed goes with --resume RUN"))
+    for option, is_given in (("--resume-changed", resume_changed), ("--retry-errors", retry_errors)):
+        if is_given and resumed is None:
+            raise UsageError(Problem("OLO417", f"{option} goes with --resume RUN"))
     was = None if resumed is None else _cut_short(context, resumed, config)
     asked = Asked.of(context.params if was is None else words_again(command, was.asked))
     project = load(config, trials=asked.trials)
@@ -105,6 +110,7 @@ def command(
         seed=asked.seed,
         resume=None if was is None else was.id,
         resume_changed=resume_changed,
+        retry_errors=retry_errors,
     )
     if asked.in_process and not isinstance(project.system.kind, CallableSystem):
         raise UsageError(Problem("OLO623", "--in-process is for a callable, and this system is none"))

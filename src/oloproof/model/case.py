@@ -40,7 +40,7 @@ class State(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
 
 class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one run of one case left. ``output`` UNSET means that none was recorded; ``trajectory`` and ``state`` None
-    likewise."""
+    likewise. ``earlier`` are the ones before it, each of which ended with an error and was made again."""
 
     case_id: str
     trial: int = 1
@@ -50,3 +50,4 @@ class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: State | None = None
     log: str = ""
     duration_ms: float | None = None
+    earlier: tuple[Attempt, ...] = ()

@@ -43,7 +43,8 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     together. ``stopping`` is how the run could stop early, None where it could not. ``ungated_by_choice``:
     ``policy: none`` or ``--no-gate``. ``log_lines`` counts what user code printed outside of any case. ``asked`` are
     the words of the command line that say what is run, for whoever resumes it; ``resumed`` is when that was done, and
-    ``changed`` what was no longer the same by then: such a run is never gated either. ``digest`` identifies the judged
+    ``changed`` what was no longer the same by then: such a run is never gated either. ``retried`` attempts had ended
+    with an error and were made again. ``digest`` identifies the judged
     content, for approvals.
     """
 
@@ -73,6 +74,7 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     asked: tuple[str, ...] = ()
     resumed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    retried: int = 0
     stopping: Stopping | None = None
 
     @property

@@ -140,10 +140,13 @@ class _Count:
         """Those that the store has are never given again."""
         fresh = [each for attempted, each in block if attempted.judgments is None]
         judged = evaluators.judge_all(self._project.evaluators, fresh)
-        if len(fresh) == len(seen):
+        if len(fresh) == len(seen) and not any(attempted.settled for attempted, _ in block):
             return judged
         rest = iter(judged)
-        return [next(rest) if attempted.judgments is None else attempted.judgments for attempted, _ in block]
+        return [
+            _filled_in(attempted.settled, next(rest)) if attempted.judgments is None else attempted.judgments
+            for attempted, _ in block
+        ]
 
     def _ordinals(self, seen: Sequence[Evidence]) -> Iterable[int]:
         """Where the next attempts stand in the run."""
@@ -151,6 +154,14 @@ class _Count:
         if self._course is not None:
             return [self._course.place_of(each.case) for each in seen]
         return range(first, self._cases)
+
+
+def _filled_in(settled: Sequence[Judgment], judged: Sequence[Judgment]) -> Sequence[Judgment]:
+    """What an attempt that ended with an error had settled, and for what it left open the next one's verdicts: no
+    verdict is thrown again until it falls well."""
+    if not settled:
+        return judged
+    return [new if old.verdict == "missing" else old for old, new in zip(settled, judged, strict=True)]
 
 
 def _status(course: EarlyStop | None, *, is_whole: bool) -> RunStatus:

@@ -47,7 +47,7 @@ class Request(Struct, frozen=True, kw_only=True):
     """How this run departs from what the project says. ``concurrency`` None leaves it to the project; ``baseline`` None
     compares with nothing. ``stop_early`` None leaves it to the policy; ``seed`` None has the launch order drawn.
     ``asked`` are the words that said so. ``resume`` is the id of the run that goes on, None where one begins;
-    ``resume_changed``: also where something is no longer as it was."""
+    ``resume_changed``: also where something is no longer as it was; ``retry_errors``: what ended with an error too."""
 
     selection: Selection = field(default_factory=Selection)
     concurrency: int | None = None
@@ -59,6 +59,7 @@ class Request(Struct, frozen=True, kw_only=True):
     asked: tuple[str, ...] = ()
     resume: str | None = None
     resume_changed: bool = False
+    retry_errors: bool = False
 
 
 def rfc3339(moment: datetime) -> str:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from oloproof.errors import Problem, UsageError
 from oloproof.model.case import Attempt, Case
 from oloproof.model.decision import Policy
+from oloproof.model.judgment import Judgment
 from oloproof.model.project import Project
 from oloproof.model.run import CaseRecord, Run
 from oloproof.pipeline.ports import Ports, rfc3339
@@ -18,18 +19,36 @@ from oloproof.store import Kept
 
 
 class Resumed(Struct, frozen=True):
-    """A run that goes on: its header as it was, and what stands of it."""
+    """A run that goes on: its header as it was, what is ``stored`` of it, and what of that is made ``again`` since it
+    ended with an error."""
 
     was: Run
-    kept: Kept
+    stored: Kept
+    again: frozenset[tuple[str, int]] = frozenset()
+
+    @property
+    def kept(self) -> Kept:
+        """What stands."""
+        return self.stored.without(self.again)
 
 
-def taken_up(run_id: str, ports: Ports) -> Resumed:
-    """The run, which nobody else can write from now on.
+def taken_up(run_id: str, ports: Ports, *, retry_errors: bool) -> Resumed:
+    """The run, which nobody else can write from now on. ``retry_errors``: attempts that ended with an error are made
+    again, of a complete run too.
 
     Errors: UsageError when another process writes it, or nothing is missing in it.
     """
     was = ports.store.hold(run_id)
+    if retry_errors:
+        if was.stopping is not None:
+            what = f"run {was.id} may stop early, and what its cases came to has decided when"
+            raise UsageError(Problem("OLO419", what, "run anew: a case that is made again would be looked at twice"))
+        stored = ports.store.kept(was.id)
+        own = (key for key in stored if key[1] <= was.trials)
+        again = frozenset(key for key in own if stored[key].attempt.error is not None)
+        if was.is_concluded and not again:
+            raise UsageError(Problem("OLO414", f"run {was.id} is complete, and no attempt ended with an error"))
+        return Resumed(was, stored, again)
     if was.is_concluded:
         ended = "is complete" if was.status == "complete" else "stopped early, since its verdict was settled"
         raise UsageError(Problem("OLO414", f"run {was.id} {ended}: there is nothing to resume"))
@@ -53,6 +72,7 @@ def continued(resumed: Resumed, header: Run, ports: Ports, *, changed_too: bool,
         asked=was.asked,
         resumed=(*was.resumed, rfc3339(ports.now())),
         changed=(*was.changed, *changed),
+        retried=was.retried + len(resumed.again),
     )
 
 
@@ -81,18 +101,35 @@ def refuse_other_places(resumed: Resumed, header: Run, project: Project, cases: 
 
 
 def attempts(
-    tried: Iterable[tuple[Case, int]], kept: Mapping[tuple[str, int], CaseRecord], fresh: Iterator[Attempt]
+    tried: Iterable[tuple[Case, int]],
+    kept: Mapping[tuple[str, int], CaseRecord],
+    fresh: Iterator[Attempt],
+    again: Mapping[tuple[str, int], CaseRecord] = {},
 ) -> Iterator[Attempted]:
-    """Every attempt in the order of ``tried``: what stands, and for the rest the next one that is ``fresh``."""
+    """Every attempt in the order of ``tried``: what stands, and for the rest the next one that is ``fresh``; of those
+    that are made ``again`` the ones before go with it."""
     for case, trial in tried:
-        if (case.id, trial) not in kept:
+        key = (case.id, trial)
+        if key in kept:
+            record = kept[key]
+            yield Attempted(record.case, record.attempt, judgments=_verdicts(record))
+        elif key in again:
+            yield _made_again(case, again[key], next(fresh))
+        else:
             yield Attempted(case, next(fresh))
-            continue
-        record = kept[case.id, trial]
-        judgments = tuple(judgment for _, judgment in record.judgments)
-        yield Attempted(record.case, record.attempt, judgments=judgments)
     for attempt in fresh:
         raise ValueError(f"nobody asked for case {attempt.case_id!r}, trial {attempt.trial}")
+
+
+def _made_again(case: Case, before: CaseRecord, attempt: Attempt) -> Attempted:
+    if attempt.error is not None and attempt.error.kind == "not_run":
+        return Attempted(before.case, before.attempt, judgments=_verdicts(before))
+    earlier = (*before.attempt.earlier, replace(before.attempt, earlier=()))
+    return Attempted(case, replace(attempt, earlier=earlier), settled=_verdicts(before))
+
+
+def _verdicts(record: CaseRecord) -> tuple[Judgment, ...]:
+    return tuple(judgment for _, judgment in record.judgments)
 
 
 def _changes(was: Run, header: Run) -> list[str]:

@@ -45,7 +45,7 @@ def run(project: Project, cases: Cases | None, request: Request, ports: Ports, w
 
 
 def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, ports: Ports, watch: Watch) -> Report:
-    resumed = None if request.resume is None else taken_up(request.resume, ports)
+    resumed = None if request.resume is None else taken_up(request.resume, ports, retry_errors=request.retry_errors)
     if resumed is not None and resumed.was.stopping is not None:
         request = replace(request, stop_early=True, seed=resumed.was.stopping.seed)
     project = _at_a_time(project, system, request.concurrency)
@@ -66,13 +66,15 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             stopping=None if planned is None else planned.stopping,
         )
         kept: Mapping[tuple[str, int], CaseRecord] = {}
+        again: Mapping[tuple[str, int], CaseRecord] = {}
         if resumed is None:
             ports.store.begin(header, None if planned is None else project.policy)
         else:
             now, kept = header, resumed.kept
             header = continued(resumed, now, ports, changed_too=request.resume_changed, config=project.config)
             refuse_other_places(resumed, now, project, request.selection.of(cases), ports)
-            ports.store.resume(header, resumed.kept)
+            again = {key: resumed.stored[key] for key in resumed.again}
+            ports.store.resume(header, resumed.stored)
         with _status_kept(ports, header, printed):
             watch.started(header, loaded.stop)
             if resumed is not None:
@@ -80,7 +82,7 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             trials = range(1, header.trials + 1)
             tried = ((case, trial) for case in chosen for trial in trials)
             window = None if planned is None else planned.window
-            attempted = attempts(tried, kept, loaded.run(asked, trials=trials, window=window, done=kept))
+            attempted = attempts(tried, kept, loaded.run(asked, trials=trials, window=window, done=kept), again)
             course = None if planned is None else EarlyStop(planned, loaded.stop)
             counted = judge_and_keep(project, header, evidence_of(attempted, user_judge), ports, watch, course)
             comparison = _compared(project, counted, ports, request.baseline)
@@ -164,11 +166,19 @@ def _conclude(
     lines = log.rstrip("\n").count("\n") + 1 if log.strip() else 0
     finished = replace(counted.run, log_lines=lines, reruns=reruns)
     policy = None if finished.ungated_by_choice else project.policy
-    warnings = (*project.warnings, *warnings, *counted.warnings)
+    warnings = (*project.warnings, *warnings, *counted.warnings, *_retried(finished))
     ports.store.finish(finished, counted.measured, policy, warnings=warnings, log=log)
     if comparison is not None:
         ports.store.keep_comparison(finished.id, comparison)
     return report(finished, counted.measured, policy, (), warnings, comparison)
+
+
+def _retried(run: Run) -> tuple[str, ...]:
+    if not run.retried:
+        return ()
+    what = "1 attempt" if run.retried == 1 else f"{run.retried} attempts"
+    said = "made again after an error: what had been settled by then stands, and only what was missing was filled in"
+    return (f"{what} {said}",)
 
 
 def _user_judge(project: Project) -> AbstractContextManager[runner.UserJudge | None]:

@@ -127,6 +127,10 @@ def _facts(record: CaseRecord) -> Iterator[Fact]:
         yield Fact("duration", f"{attempt.duration_ms:,.0f} ms")
     if attempt.error is not None:
         yield Fact("error", _error(attempt.error))
+    for number, before in enumerate(attempt.earlier, 1):
+        said = "no error" if before.error is None else _error(before.error)
+        taken = 0 if before.trajectory is None else len(before.trajectory.steps)
+        yield Fact(f"attempt {number}", f"{said}; {taken} {'step' if taken == 1 else 'steps'}; made again")
 
 
 def _output(attempt: Attempt) -> str:

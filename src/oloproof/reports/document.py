@@ -97,6 +97,14 @@ def case_document(
     document["trajectory"] = None if attempt.trajectory is None else _trajectory(attempt.trajectory)
     if attempt.state is not None:
         document["state"] = to_builtins(attempt.state)
+    if attempt.earlier:
+        document["earlier"] = [
+            {
+                "error": None if each.error is None else _error(each.error),
+                "trajectory": None if each.trajectory is None else _trajectory(each.trajectory),
+            }
+            for each in attempt.earlier
+        ]
     aligned = alignments or {}
     judgments = ((*judged, aligned.get(judged[0])) for judged in record.judgments)
     document["judgments"] = [_judgment(*each) for each in judgments]

@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 
 class Attempted(NamedTuple):
     """An attempt at a case, where it lies when a file has it already, and how it was judged when the store has it; None
-    where it is to be judged."""
+    where it is to be judged. ``settled`` are the verdicts of the one that it was made again for, () where there is
+    none: what is known of that one is not asked again."""
 
     case: Case
     attempt: Attempt
     source: SourceRef | None = None
     judgments: tuple[Judgment, ...] | None = None
+    settled: tuple[Judgment, ...] = ()
 
 
 class Recordings:

@@ -43,6 +43,10 @@ class Kept(Mapping[Key, CaseRecord]):
     def __len__(self) -> int:
         return len(self._places)
 
+    def without(self, keys: Collection[Key]) -> Kept:
+        """The same but for these."""
+        return Kept({key: place for key, place in self._places.items() if key not in keys}, self._read)
+
     def ordinals(self) -> Iterator[tuple[int, Key]]:
         """Each attempt's place in the run, from 0."""
         return ((place.ordinal, key) for key, place in self._places.items())
