@@ -31,13 +31,14 @@ COMMANDS = {
     "report": "Write a stored run as one HTML file that opens offline.",
     "runs": "List the stored runs.",
     "import": "Turn traces of another format into traces.jsonl.",
+    "export": "Write what a run's cases did as traces of another format.",
     "collect": "Receive OpenTelemetry over HTTP and write traces.jsonl.",
     "evaluators": "List the evaluators, their keys and an example of each.",
     "schema": "Print the JSON Schema of oloproof.yaml, release.yaml or a dataset's rows.",
 }
 
 
-_COMMAND = re.compile(r"`(oloproof (?:run|judge|gate|compare|baseline save|inspect|runs|plan|check)\b[^`]*)`")
+_COMMAND = re.compile(r"`(oloproof (?:run|judge|gate|compare|baseline save|inspect|runs|plan|check|export)\b[^`]*)`")
 """A command in a hint, of those that take ``--config``."""
 
 

@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct
 from oloproof.errors import Problem
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
-from oloproof.model.case import AttemptError
+from oloproof.model.case import AttemptError, State
 from oloproof.model.trajectory import Trajectory
 from oloproof.model.values import Json
 
@@ -37,9 +37,9 @@ class Run(Struct, frozen=True, kw_only=True):
 
     ``case`` None: it has no name there, and gets the file's. ``trial`` None: it is not numbered there, and gets the
     next number of its case. ``of_case`` are the keys of ``metadata`` that say what the case is, rather than how this
-    run of it went; None: all of them. ``output`` and ``input`` UNSET: not recorded. ``line`` is 0 where lines say
-    nothing. ``losses`` counts by kind what could not be carried over; ``unanswered`` are calls without a result.
-    ``origin`` is the run as the file has it, into which the paths of ``--metadata`` lead.
+    run of it went; None: all of them. ``output`` and ``input`` UNSET, ``state`` None: not recorded. ``line`` is 0 where
+    lines say nothing. ``losses`` counts by kind what could not be carried over; ``unanswered`` are calls without a
+    result. ``origin`` is the run as the file has it, into which the paths of ``--metadata`` lead.
     """
 
     file: str
@@ -49,6 +49,7 @@ class Run(Struct, frozen=True, kw_only=True):
     line: int = 0
     output: Any = UNSET
     error: AttemptError | str | None = None
+    state: State | None = None
     input: Any = UNSET
     expected: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET, Struct
 from msgspec.json import encode
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers.builder import LOSSES as SHARED_LOSSES
@@ -18,6 +18,7 @@ from oloproof.importers.format import Importer, Item, Lost, Run
 from oloproof.importers.recordings import MOST_TRIALS
 from oloproof.importers.registry import by_format
 from oloproof.importers.source import Source
+from oloproof.model.case import State
 from oloproof.model.recording import Recording
 from oloproof.model.values import Json, lookup, snapshot
 
@@ -190,6 +191,7 @@ class Import:
             output=run.output,
             error=run.error,
             trajectory=run.trajectory,
+            state=run.state,
             input=run.input,
             expected=run.expected,
             metadata=self._with_metadata(run),
@@ -332,9 +334,13 @@ def _shallow(recording: Recording) -> Recording:
             for step in trajectory.steps
         )
         trajectory = replace(trajectory, steps=steps)
+    state = recording.state
+    if state is not None:
+        state = State(**{name: each if each is UNSET else snapshot(each) for name, each in asdict(state).items()})
     values = {name: getattr(recording, name) for name in ("output", "input", "expected", "metadata")}
     return replace(
         recording,
         trajectory=trajectory,
+        state=state,
         **{name: value if value is UNSET else snapshot(value) for name, value in values.items()},
     )

@@ -33,6 +33,7 @@ CASE_FORMAT = "oloproof.case/v1"
 RUNS_FORMAT = "oloproof.runs/v1"
 CHECK_FORMAT = "oloproof.check/v1"
 EVALUATORS_FORMAT = "oloproof.evaluators/v1"
+EXPORT_FORMAT = "oloproof.export/v1"
 IMPORT_FORMAT = "oloproof.import/v1"
 PROBLEMS_FORMAT = "oloproof.problems/v1"
 
@@ -159,6 +160,12 @@ def import_document(
     format, its counts and its losses by kind."""
     rows = [{"file": file, "format": name, **counts, "losses": dict(losses)} for file, name, counts, losses in files]
     return {"format": IMPORT_FORMAT, "output": output, "cases": cases, "files": rows}
+
+
+def export_document(run_id: str, name: str, output: str, losses: Mapping[str, int]) -> Document:
+    """``oloproof.export/v1``: which run was written where, as what, and what that has no place for, by kind."""
+    told = {kind: count for kind, count in sorted(losses.items()) if count}
+    return {"format": EXPORT_FORMAT, "run": run_id, "as": name, "output": output, "losses": told}
 
 
 def problems_document(problems: Iterable[Problem]) -> Document:

@@ -44,6 +44,7 @@ def _run(recording: Recording, file: str, line: int) -> Run:
         output=recording.output,
         error=recording.error,
         trajectory=recording.trajectory,
+        state=recording.state,
         input=recording.input,
         expected=recording.expected,
         metadata=recording.metadata,
