@@ -8,7 +8,7 @@ parsed stand apart from the calls that could (``invalid_tool_calls``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -37,11 +37,13 @@ _THINKING: Final = ("thinking", "redacted_thinking", "reasoning", "reasoning_con
 
 
 class Message(Struct, frozen=True):
-    """A message: ``kind`` is ai, human, tool, system, chat or remove; ``is_own`` that only LangChain writes it so."""
+    """A message: ``kind`` is ai, human, tool, system, chat or remove; ``is_own`` that only LangChain writes it so;
+    ``is_chunk`` that it may be a piece of one."""
 
     kind: str
     fields: dict[str, Any]
     is_own: bool = True
+    is_chunk: bool = False
 
     @property
     def role(self) -> str:
@@ -105,7 +107,7 @@ def message_of(value: Json) -> Message | None:
         case {"lc": _, "type": "constructor", "id": [*_, str(name)], "kwargs": dict(fields)} if name.removesuffix(
             "Chunk"
         ).endswith("Message"):
-            kind = name.removesuffix("Chunk").removesuffix("Message").lower()
+            kind = name
         case {"type": str(name), "data": dict(fields)}:
             kind = name
         case {"type": str(name)} if "content" in value and "role" not in value:
@@ -114,8 +116,52 @@ def message_of(value: Json) -> Message | None:
             return Message(_KINDS[role], value, is_own=False) if role in _KINDS else None
         case _:
             return None
+    is_chunk = kind.endswith("Chunk")
     kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
-    return Message(_KINDS[kind], fields) if kind in _KINDS else None
+    return Message(_KINDS[kind], fields, is_chunk=is_chunk) if kind in _KINDS else None
+
+
+def whole_messages(messages: Iterable[Message]) -> Iterator[Message]:
+    """The messages, with the pieces of one that was streamed (chunks in a row that have one id) put together."""
+    pieces: list[Message] = []
+    for message in messages:
+        if pieces and not (message.is_chunk and message.fields.get("id") == pieces[0].fields.get("id")):
+            yield _joined(pieces)
+            pieces = []
+        if message.is_chunk and message.fields.get("id"):
+            pieces.append(message)
+        else:
+            yield message
+    if pieces:
+        yield _joined(pieces)
+
+
+def _joined(pieces: Sequence[Message]) -> Message:
+    if len(pieces) == 1:
+        return pieces[0]
+    fields = [piece.fields for piece in pieces]
+    contents = [each.get("content") for each in fields]
+    if all(isinstance(content, str) for content in contents):
+        content: Json = "".join(map(text_id, contents))
+    else:
+        content = [block for each in contents for block in (each if isinstance(each, list) else [each]) if block]
+    told = {key: fact for each in fields for key, fact in each.items() if fact}
+    calls = _calls_of_chunks([chunk for each in fields for chunk in list_of(each.get("tool_call_chunks"))])
+    if calls:
+        told |= {"tool_calls": calls, "invalid_tool_calls": []}
+    return Message("ai", {**told, "content": content})
+
+
+def _calls_of_chunks(chunks: Sequence[Json]) -> list[Json]:
+    """The calls of which a stream tells: name and id come first, arguments in fragments, by index."""
+    calls: dict[str, dict[str, Any]] = {}
+    for number, chunk in enumerate(map(object_of, chunks)):
+        index = chunk.get("index")
+        call = calls.setdefault(text_id(index) or f"#{number}", {"name": None, "id": None, "args": ""})
+        call["name"] = call["name"] or chunk.get("name")
+        call["id"] = call["id"] or chunk.get("id")
+        call["args"] += text_id(chunk.get("args"))
+    return list(calls.values())
 
 
 def messages_of(values: Json) -> list[Message]:

@@ -16,7 +16,7 @@ from oloproof.importers.builder import Builder, Facts, joined_text, list_of, obj
 from oloproof.importers.conversations import Conversation, MessageError, certain_where, own_facts, read_conversations
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
-from oloproof.importers.langchain_messages import Message, heard_of, message_of
+from oloproof.importers.langchain_messages import Message, heard_of, message_of, whole_messages
 from oloproof.importers.source import Source
 from oloproof.model.values import Json
 
@@ -81,11 +81,7 @@ def _run(item: Conversation, file: str) -> Run:
     if held is None:
         raise MessageError("neither a list of messages nor an object with `messages`")
     teller = _Teller()
-    for number, each in enumerate(_entries(held), 1):
-        message = message_of(each)
-        if message is None:
-            hint = "a message has a type (ai, human, tool, system) or a role"
-            raise MessageError("it is no message of LangChain", message=number, hint=hint)
+    for message in whole_messages(_messages(held)):
         teller.tell(message)
     builder = teller.builder
     return Run(
@@ -102,6 +98,15 @@ def _run(item: Conversation, file: str) -> Run:
         origin=value or {"messages": held},
         **own_facts(value),
     )
+
+
+def _messages(held: Sequence[Json]) -> Iterator[Message]:
+    for number, each in enumerate(_entries(held), 1):
+        message = message_of(each)
+        if message is None:
+            hint = "a message has a type (ai, human, tool, system) or a role"
+            raise MessageError("it is no message of LangChain", message=number, hint=hint)
+        yield message
 
 
 def _entries(held: Sequence[Json]) -> Iterator[Json]:

@@ -74,8 +74,32 @@ def test_dictionaries_with_roles_are_messages_too() -> None:
 
 
 def test_chunks_are_messages() -> None:
-    chunk = {**ai("", ("a", "find")), "type": "AIMessageChunk"}
+    chunk = {**ai("", ("a", "find")), "type": "AIMessageChunk", "id": "run-1"}
     assert read(HUMAN, chunk).steps[1].tool_name == "find"
+
+
+def test_the_chunks_of_a_message_are_one() -> None:
+    def piece(content: Any, *chunks: Any, of: str = "run-1") -> dict[str, Any]:
+        told = [dict(zip(("index", "name", "id", "args"), chunk, strict=True)) for chunk in chunks]
+        partial = [{"name": chunk["name"], "args": {}, "id": chunk["id"]} for chunk in told if chunk["name"]]
+        return {"type": "AIMessageChunk", "id": of, "content": content, "tool_call_chunks": told, "tool_calls": partial}
+
+    streamed = [
+        piece("Let me "),
+        piece("look.", (0, "find", "a", None)),
+        piece("", (0, None, None, '{"n"'), (1, "look", "b", "")),
+        piece("", (1, None, None, '{"n": 2}'), (0, None, None, ": 1}")),
+        piece(""),
+    ]
+    found = read(HUMAN, *streamed, tool("a"), tool("b"), piece("Do", of="run-2"), piece("ne.", of="run-2"))
+    assert [step.arguments for step in found.steps if step.kind == "tool_call"] == [{"n": 1}, {"n": 2}]
+    assert [step.call_id for step in found.steps if step.kind == "tool_call"] == ["a", "b"]
+    assert found.steps[1].arguments == {"role": "assistant", "content": "Let me look."}
+    assert found.only.output == {"answer": "Done."}
+    cut = read(HUMAN, piece("", (0, "find", "a", '{"n"')), piece("", (0, None, None, ": ")))
+    assert cut.losses == {"unparsable_arguments": 1}
+    blocks = read(HUMAN, piece([{"type": "text", "text": "a"}]), piece("b"))
+    assert blocks.steps[1].arguments == {"role": "assistant", "content": "ab"}
 
 
 def test_arguments_that_could_not_be_parsed_are_kept_and_unknown() -> None:
