@@ -94,7 +94,7 @@ class AgentRule(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_f
         if blame is None:
             return Judgment("fail", None, steps, self.rule)
         blamed = tuple([reading.calls[at].index for at in sorted(set(blame.positions))])
-        return Judgment("fail", None, blamed, self.rule, excerpt(blame.found))
+        return Judgment("fail", None, blamed or steps, self.rule, excerpt(blame.found))
 
 
 def _name_of(text: str) -> str:

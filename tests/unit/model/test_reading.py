@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
-from oloproof.model.reading import Reading
+from oloproof.model.reading import Reading, _answered_at_once, _answers
 from oloproof.model.trajectory import Step, Trajectory
 
 
@@ -51,6 +53,16 @@ def reading(text: str) -> Reading:
 )
 def test_answers(text: str, answers: list[int | None]) -> None:
     assert [answer and answer.index for answer in reading(text).answers] == answers
+
+
+def test_answers_that_come_at_once_are_those_that_are_found() -> None:
+    taken = 0
+    for words in product(("a", "a#x", "b/1#x", "a!", ">a", ">a#x", ">b#x"), repeat=4):
+        steps = reading(" ".join(words)).steps
+        at_once = _answered_at_once(steps)
+        taken += at_once != []
+        assert at_once == [] or at_once == _answers(steps, sum(step.kind == "tool_call" for step in steps))
+    assert taken > 5
 
 
 def test_many_calls_that_nothing_answers_do_not_slow_the_others_down() -> None:

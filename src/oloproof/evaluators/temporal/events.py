@@ -22,7 +22,7 @@ KEYWORDS: Final = frozenset(
         *("times", "true", "twice", "until", "within"),
     }
 )
-WORD: Final = re.compile(r"[^\W\d][\w/-]*(?:\.[\w-]+)*")
+WORD: Final = re.compile(r"[^\W\d][\w/-]*(?:\.[\w/-]+)*")
 ANY_TOOL: Final = "any"
 
 Path = tuple[str, ...]

@@ -229,7 +229,8 @@ class Calls:
                 if over and most == 0:
                     return Blame(tuple(shown), self.shown(shown[0]))
                 same = f" with the same {path_text(per)}" if per else ""
-                return Blame(tuple(shown), self._times(event, occurrences) + same)
+                perhaps = "" if over else self._perhaps(event, span)
+                return Blame(tuple(shown), self._times(event, occurrences) + same + perhaps)
             case Within(event, calls):
                 return self._blame_first(event, calls, span)
             case Every(event):
@@ -310,10 +311,16 @@ class Calls:
     def _times(self, event: Event, found: Sequence[int]) -> str:
         if not found:
             return f"no {event}"
-        if len(found) == 1:
-            return f"{event} once (step {self._indexes[found[0]]})"
+        return f"{event} {'once' if len(found) == 1 else f'{len(found)} times'} ({self._where(found)})"
+
+    def _perhaps(self, event: Event, span: Span) -> str:
+        """Where the event may have occurred, for all that is known."""
+        doubtful = [at for at in span.positions if self.occurs(event, at, span.anchor) is None]
+        return f", and perhaps at {self._where(doubtful)}" if doubtful else ""
+
+    def _where(self, found: Sequence[int]) -> str:
         where = ", ".join(str(self._indexes[at]) for at in found[:5]) + (", …" if len(found) > 5 else "")
-        return f"{event} {len(found)} times (steps {where})"
+        return f"step{'' if len(found) == 1 else 's'} {where}"
 
 
 def _unless_ended(span: Span) -> tuple[Truth, ...]:
