@@ -4,11 +4,43 @@ from __future__ import annotations
 
 from oloproof.runtime.agent import Agent
 from oloproof.runtime.audit import AuditHead, AuditProblem, AuditRecord, verify_audit
+from oloproof.runtime.controllers import (
+    CallTool,
+    ChatClient,
+    Completion,
+    Controller,
+    HeuristicController,
+    LLMController,
+    RunContext,
+    ScriptedController,
+)
 from oloproof.runtime.decision import Act, Decision, Finish, Usage
-from oloproof.runtime.errors import AuditError, SchemaError, StateError, TornAuditWarning
+from oloproof.runtime.errors import (
+    AgentLoopError,
+    AuditError,
+    RetrievalError,
+    SchemaError,
+    StateError,
+    TornAuditWarning,
+)
+from oloproof.runtime.events import (
+    AgentEvent,
+    AgentEventKind,
+    AgentPhase,
+    AgentRequest,
+    AgentRunResult,
+    AgentStep,
+    AgentToolCall,
+    AgentToolResult,
+    BudgetSpend,
+    ChunkRef,
+    StopReason,
+)
 from oloproof.runtime.gates import Approval
+from oloproof.runtime.loop import AgentConfig, AgentLoop
 from oloproof.runtime.policy import Limits, Policy
 from oloproof.runtime.recording import to_trajectory
+from oloproof.runtime.registry import AsyncTool, FunctionTool, Retriever, RetrieveTool, ToolRegistry, ToolSpec
 from oloproof.runtime.sinks import AuditSink, JsonlAuditSink, MemoryAuditSink, read_audit
 from oloproof.runtime.state import ApprovalRequest, RunState, RunStatus, RunStep, Spent, StepError, StepOutcome
 from oloproof.runtime.stores import MemoryStore, RunStore, SqliteStore
@@ -17,32 +49,61 @@ from oloproof.runtime.tools import Tool, ToolEffect, Toolset
 __all__ = [
     "Act",
     "Agent",
+    "AgentConfig",
+    "AgentEvent",
+    "AgentEventKind",
+    "AgentLoop",
+    "AgentLoopError",
+    "AgentPhase",
+    "AgentRequest",
+    "AgentRunResult",
+    "AgentStep",
+    "AgentToolCall",
+    "AgentToolResult",
     "Approval",
     "ApprovalRequest",
+    "AsyncTool",
     "AuditError",
     "AuditHead",
     "AuditProblem",
     "AuditRecord",
     "AuditSink",
+    "BudgetSpend",
+    "CallTool",
+    "ChatClient",
+    "ChunkRef",
+    "Completion",
+    "Controller",
     "Decision",
     "Finish",
+    "FunctionTool",
+    "HeuristicController",
     "JsonlAuditSink",
+    "LLMController",
     "Limits",
     "MemoryAuditSink",
     "MemoryStore",
     "Policy",
+    "RetrievalError",
+    "RetrieveTool",
+    "Retriever",
+    "RunContext",
     "RunState",
     "RunStatus",
     "RunStep",
     "RunStore",
     "SchemaError",
+    "ScriptedController",
     "Spent",
     "SqliteStore",
     "StateError",
     "StepError",
     "StepOutcome",
+    "StopReason",
     "Tool",
     "ToolEffect",
+    "ToolRegistry",
+    "ToolSpec",
     "Toolset",
     "TornAuditWarning",
     "Usage",

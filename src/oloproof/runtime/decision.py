@@ -76,7 +76,7 @@ class Act(Decision, frozen=True, kw_only=True, tag="act", forbid_unknown_fields=
     usage: Usage | None = None
 
 
-class Finish(Decision, frozen=True, kw_only=True, tag="finish", forbid_unknown_fields=True):
+class Finish(Decision, frozen=True, tag="finish", forbid_unknown_fields=True):
     """End with ``answer``."""
 
     answer: Any = None

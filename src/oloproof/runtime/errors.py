@@ -26,5 +26,17 @@ class AuditError(BrokenError):
         super().__init__(message, code="OLO752", hint=hint)
 
 
+class AgentLoopError(BrokenError):
+    """A run of the loop failed, or could not be resumed. ``reason`` is the stable code of the failure."""
+
+    def __init__(self, message: str, *, reason: str) -> None:
+        super().__init__(message, code="OLO753")
+        self.reason = reason
+
+
+class RetrievalError(Exception):
+    """What a retriever raises when it cannot answer now; the run goes on."""
+
+
 class TornAuditWarning(UserWarning):
     """An audit file ended in half a line, as a crash leaves it. The half line was set aside."""

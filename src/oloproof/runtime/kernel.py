@@ -93,6 +93,13 @@ class JudgeRaised(Struct, frozen=True):
     seconds: float = 0.0
 
 
+class Broke(Struct, frozen=True):
+    """The tool told of a fault that the run cannot go on after."""
+
+    error: str
+    seconds: float = 0.0
+
+
 class Resumed(Struct, frozen=True):
     """A new session takes the run up, with the approvals that were collected."""
 
@@ -105,7 +112,7 @@ class Halted(Struct, frozen=True):
     reason: str = CALLER_STOP
 
 
-Event = Decided | PlannerRaised | Answered | Returned | Raised | Judged | JudgeRaised | Resumed | Halted
+Event = Decided | PlannerRaised | Answered | Returned | Raised | Broke | Judged | JudgeRaised | Resumed | Halted
 
 
 class AskPlanner(Struct, frozen=True):
@@ -149,12 +156,20 @@ def effect_of(state: RunState) -> Effect:
             assert_never(unreachable)
 
 
-def begin(terms: Terms, goal: str, *, tenant: str, run_id: str, nonce: str) -> RunState:
+def begin(terms: Terms, goal: str, *, tenant: str, run_id: str, nonce: str, context: Any = None) -> RunState:
     """The state of a run that has just begun, and is over where a limit leaves no first decision. ``nonce`` is random,
-    at least 32 characters."""
+    at least 32 characters; ``context`` a JSON value to keep with the run."""
     goal, tenant, run_id = printable(goal), printable(tenant), printable(run_id)
-    first = chained((tenant, run_id), None, FIRST, {"goal": goal, "nonce": nonce})
-    state = RunState(tenant=tenant, run_id=run_id, goal=goal, at=Deciding(), audit_head=first.head, outbox=(first,))
+    first = chained((tenant, run_id), None, FIRST, {"goal": goal, "nonce": nonce, "context": context})
+    state = RunState(
+        tenant=tenant,
+        run_id=run_id,
+        goal=goal,
+        at=Deciding(),
+        audit_head=first.head,
+        outbox=(first,),
+        context=context,
+    )
     reason = terms.limits.stop_reason(state)
     if reason is None:
         return state
@@ -207,6 +222,7 @@ class _Turn:
             spent=self.spent,
             revision=before.revision + 1,
             outbox=tuple(self.records),
+            context=before.context,
         )
 
     def log(self, event: str, **data: Any) -> None:
@@ -228,7 +244,9 @@ class _Turn:
 
     def step(self, decision: Act | Finish, outcome: StepOutcome, **fields: Any) -> Position:
         """Add a step, and go on to the next decision if a limit does not stop the run."""
-        self.steps = (*self.steps, RunStep(index=len(self.steps), decision=decision, outcome=outcome, **fields))
+        index, ended_s = len(self.steps), self.spent.seconds
+        step = RunStep(index=index, ended_s=ended_s, decision=decision, outcome=outcome, **fields)
+        self.steps = (*self.steps, step)
         return self.next()
 
     def next(self) -> Position:
@@ -367,6 +385,11 @@ def _raised(turn: _Turn, at: Calling, event: Raised) -> Position:
     return turn.step(at.act, StepOutcome.FAILED, error=error)
 
 
+def _broke(turn: _Turn, at: Calling, event: Broke) -> Position:
+    _raised(turn, at, Raised("tool_broken", event.error, event.seconds))
+    return turn.fail("tool_broken", event.error)
+
+
 def _call_taken_up(turn: _Turn, at: Calling, _: Resumed) -> Position:
     """A call was cut off: it starts again through every gate if that is safe, else nobody knows what it did."""
     turn.log("resumed")
@@ -448,6 +471,7 @@ TRANSITIONS: Final[dict[tuple[type, type], Callable[[_Turn, Any, Any], Position]
     (Waiting, Halted): _halted,
     (Calling, Returned): _returned,
     (Calling, Raised): _raised,
+    (Calling, Broke): _broke,
     (Calling, Resumed): _call_taken_up,
     (Calling, Halted): _halted,
     (Judging, Judged): _judged,

@@ -43,7 +43,8 @@ class StepError(Struct, frozen=True, forbid_unknown_fields=True):
 
 class RunStep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One decision and what came of it. ``result`` is a tool's, None unless the outcome is executed; ``error`` is None
-    exactly when it is. ``gate`` names the gate that denied the step, None where none did."""
+    exactly when it is. ``gate`` names the gate that denied the step, None where none did. ``ended_s`` is the run's
+    running time at its end."""
 
     index: int
     decision: Act | Finish
@@ -51,6 +52,7 @@ class RunStep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     result: Any = None
     error: StepError | None = None
     gate: str | None = None
+    ended_s: float = 0.0
 
 
 class ApprovalRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -139,7 +141,8 @@ class Spent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class RunState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A run, whole. ``revision`` counts its saves from 0. ``outbox`` holds the audit records of the last transition,
-    which is saved before they are written, so that a crash in between loses none."""
+    which is saved before they are written, so that a crash in between loses none. ``context`` is a JSON value that
+    the caller keeps with the run, None for none."""
 
     format: Literal["oloproof.run_state/v1"] = FORMAT
     tenant: str
@@ -151,6 +154,7 @@ class RunState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     spent: Spent = Spent()
     revision: int = 0
     outbox: tuple[AuditRecord, ...] = ()
+    context: Any = None
 
     _STATUS: ClassVar[dict[type, RunStatus]] = {
         Deciding: RunStatus.RUNNING,
