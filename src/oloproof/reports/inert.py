@@ -17,6 +17,7 @@ NAME_LIMIT = 200
 TEXT_LIMIT = 1_000
 """Characters shown of what says something: an argument, an answer, a reason."""
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 _SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 # Letters and marks by category that draw nothing: fillers and joiners, in which text can hide.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
@@ -25,7 +26,7 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800
 def inert(text: str, limit: int = NAME_LIMIT) -> str:
     """``text`` on one line, everything invisible written as an escape, cut after ``limit`` characters with a count."""
     shown = text[:limit]
-    if not shown.isprintable() or not _BLANK.isdisjoint(shown):
+    if not shown.isprintable() or not (shown.isascii() or _BLANK.isdisjoint(shown)):
         shown = "".join(map(_visible, shown))
     if len(text) > limit:
         shown += f"… (+{len(text) - limit:,} characters)"
@@ -40,7 +41,7 @@ def inert_lines(text: str) -> tuple[str, ...]:
 def inert_json(value: Any, limit: int = TEXT_LIMIT) -> str:
     """A JSON value as compact, inert text."""
     try:
-        return inert(json.dumps(value, ensure_ascii=False), limit)
+        return inert(_encode(value), limit)
     except (RecursionError, ValueError):  # nested by the thousand, or an integer of thousands of digits
         return "(cannot be shown)"
 

@@ -179,7 +179,7 @@
 
   function diffTable(rows, left, right) {
     const table = make("table", { class: "diff" });
-    table.append(make("thead", {}, make("tr", {}, ...["", left, right].map((name) => make("th", { scope: "col" }, name)))));
+    table.append(make("thead", {}, make("tr", {}, make("td"), ...[left, right].map((name) => make("th", { scope: "col" }, name)))));
     const signs = { same: " ", changed: "≠", expected: "−", found: "+" };
     const body = make("tbody");
     for (const [kind, old, now] of rows) {
