@@ -35,6 +35,9 @@ from oloproof.model.run import Run
 from oloproof.model.selection import MetadataValue, Selection
 from oloproof.project import load, read_cases
 
+AMOUNT = click.FloatRange(min=0, min_open=True, max=1e9)
+"""Of money or of time."""
+
 
 @click.command("run")
 @config_option
@@ -66,6 +69,8 @@ from oloproof.project import load, read_cases
     metavar="RUN",
     help="Complete this run, which was cut short; start no other.",
 )
+@click.option("--max-cost-usd", type=AMOUNT, help="Launch nothing more once the recorded cost has come to this.")
+@click.option("--max-wall-s", type=AMOUNT, help="Launch nothing more once the run has taken so many seconds.")
 @click.option(
     "--retry-errors", is_flag=True, help="Also make attempts again that ended with an error; what they settled stands."
 )
@@ -79,6 +84,8 @@ def command(
     concurrency: int | None,
     run_id_file: Path | None,
     resumed: str | None,
+    max_cost_usd: float | None,
+    max_wall_s: float | None,
     retry_errors: bool,
     resume_changed: bool,
     as_json: bool,
@@ -111,6 +118,7 @@ def command(
         resume=None if was is None else was.id,
         resume_changed=resume_changed,
         retry_errors=retry_errors,
+        budget=pipeline.Budget(cost_usd=max_cost_usd, wall_s=max_wall_s),
     )
     if asked.in_process and not isinstance(project.system.kind, CallableSystem):
         raise UsageError(Problem("OLO623", "--in-process is for a callable, and this system is none"))

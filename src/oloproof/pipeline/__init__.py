@@ -7,6 +7,7 @@ dice) comes in through :class:`Ports`. Nothing here prints, parses an option or 
 from __future__ import annotations
 
 from oloproof.pipeline.beside import ChangedCase, changed_cases
+from oloproof.pipeline.budget import Budget
 from oloproof.pipeline.comparing import compare, comparison_report, partings, refuse_incomparable, sides_of
 from oloproof.pipeline.deciding import beside_base, gate, report, stored_gate, stored_report
 from oloproof.pipeline.explaining import alignments
@@ -17,6 +18,7 @@ from oloproof.pipeline.stopping import early_outlook, wished
 
 __all__ = [
     "Baseline",
+    "Budget",
     "ChangedCase",
     "Ports",
     "Request",

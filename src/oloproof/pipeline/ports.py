@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from oloproof.model.comparison import Sides
 from oloproof.model.run import Run
 from oloproof.model.selection import Selection
+from oloproof.pipeline.budget import Budget
 from oloproof.store import Store
 
 
@@ -60,6 +61,7 @@ class Request(Struct, frozen=True, kw_only=True):
     resume: str | None = None
     resume_changed: bool = False
     retry_errors: bool = False
+    budget: Budget = Budget()
 
 
 def rfc3339(moment: datetime) -> str:

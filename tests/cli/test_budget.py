@@ -1,0 +1,94 @@
+"""A budget that is spent stops a run, which says what it left out and can be completed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from fakes.projects import answered, oloproof, project
+from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.trajectory import Step, Trajectory
+from oloproof.pipeline.budget import Budget, Spending
+from oloproof.runner.recorded import Attempted
+
+COSTLY = """
+from oloproof import current_case, system
+
+@system(records=["agent_trajectory/v1"])
+def run(case):
+    with current_case().trace() as trace:
+        trace.tool_call("ask", {}, cost_usd=0.25)
+    return {"answer": case}
+"""
+
+
+def attempted(*costs: float | None, error: AttemptError | None = None) -> Attempted:
+    steps = tuple(Step(index=at, kind="message", cost_usd=cost) for at, cost in enumerate(costs, 1))
+    return Attempted(Case(id="c"), Attempt(case_id="c", error=error, trajectory=Trajectory(steps=steps)))
+
+
+NOT_RUN = attempted(error=AttemptError(kind="not_run", message="stopped"))
+
+
+def stopped_after(spending: Spending, items: list[Attempted]) -> int | None:
+    """How many attempts came until the system was stopped, None where it was not."""
+    stops: list[int] = []
+    given: list[Attempted] = []
+
+    def giving() -> Iterator[Attempted]:
+        for item in items:
+            given.append(item)
+            yield item
+
+    assert list(spending.within(giving(), lambda: stops.append(len(given)))) == items
+    assert len(stops) <= 1
+    return stops[0] if stops else None
+
+
+@pytest.mark.parametrize(("most", "after"), [(0.4, 1), (0.5, 1), (0.51, 2), (1.0, 2), (2.0, 4), (9.0, None)])
+def test_it_is_spent_with_the_attempt_that_reaches_it(most: float, after: int | None) -> None:
+    spending = Spending(Budget(cost_usd=most), lambda: 0.0)
+    assert stopped_after(spending, [attempted(0.25, 0.25)] * 4) == after
+
+
+@pytest.mark.parametrize(("most", "after"), [(0.5, 1), (1, 1), (3, 3), (100, None)])
+def test_time_is_taken_by_the_stopwatch_that_is_given(most: float, after: int | None) -> None:
+    ticks = count()
+    spending = Spending(Budget(wall_s=most), lambda: float(next(ticks)))
+    assert stopped_after(spending, [attempted()] * 4) == after
+
+
+def test_what_was_left_and_what_had_no_price_are_told() -> None:
+    spending = Spending(Budget(cost_usd=0.5), lambda: 0.0)
+    assert stopped_after(spending, [attempted(0.25, None), attempted(0.3), NOT_RUN, NOT_RUN]) == 2
+    assert spending.told == (
+        "the budget was spent (0.55 USD of 0.5): 2 attempts were not run; `run --resume` completes the run",
+        "1 attempt has steps without a cost, which count as nothing in --max-cost-usd",
+    )
+
+
+def test_what_stood_before_costs_nothing_now() -> None:
+    spending = Spending(Budget(cost_usd=0.5), lambda: 0.0)
+    assert stopped_after(spending, [attempted(9.0)._replace(judgments=()), attempted(0.25)]) is None
+
+
+def test_a_run_that_spent_its_budget_is_completed_by_another(tmp_path: Path) -> None:
+    project(tmp_path, app=COSTLY, cases=answered(*["yes"] * 400))
+    done = oloproof(tmp_path, "run", "--max-cost-usd", "1", "--json")
+    assert (done.code, done.json["run"]["status"]) == (5, "interrupted")
+    passed, failed, missing, excluded = done.verdict("right")
+    assert (passed + missing, failed, excluded) == (400, 0, 0)
+    assert passed >= 4
+    assert missing > 0
+    assert any(f"{missing} attempts were not run" in warning for warning in done.json["warnings"])
+    done = oloproof(tmp_path, "run", "--resume", "latest", "--max-cost-usd", "1000", "--json")
+    assert (done.code, done.verdict("right")) == (0, (400, 0, 0, 0))
+    assert not [warning for warning in done.json["warnings"] if "budget" in warning]
+
+
+def test_a_budget_is_an_amount(tmp_path: Path) -> None:
+    project(tmp_path)
+    assert oloproof(tmp_path, "run", "--max-wall-s", "0").code == 2
