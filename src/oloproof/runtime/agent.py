@@ -43,7 +43,7 @@ class Agent:
     ``store`` the caller holds the states; without ``audit`` the trail is in memory. ``tenant`` keeps runs apart.
 
     A session of one run is for one thread; an agent may run several. Inside ``current_case()`` a run that is over is
-    recorded as the case's trajectory, unless ``record`` is False.
+    recorded as the case's trajectory, in which ``name`` names the agent, unless ``record`` is False.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Agent:
         approver: Approver | None = None,
         done: Done | None = None,
         tenant: str = "default",
+        name: str | None = None,
         record: bool = True,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -74,6 +75,7 @@ class Agent:
         self._planner, self._approver, self._done = planner, approver, done
         self._described = encode(toolset.describe())
         self._record = record
+        self._name = name
         self._clock = clock
 
     def run(self, goal: str, *, run_id: str | None = None) -> RunState:
@@ -176,7 +178,7 @@ class Agent:
         case = case_or_none()
         if case is not None:
             trail = [record for record in self.audit.records if record.run == state.key]
-            case.agent_trajectory(to_trajectory(state, limits=self.terms.limits, audit=trail))
+            case.agent_trajectory(to_trajectory(state, limits=self.terms.limits, audit=trail, agent=self._name))
 
 
 class TimeoutOver(Exception):

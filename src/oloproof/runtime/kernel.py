@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.model.values import equal, snapshot
-from oloproof.record.steps import printable
+from oloproof.record.steps import exception_text, printable
 from oloproof.runtime.audit import FIRST, AuditHead, AuditRecord, chained, digest
 from oloproof.runtime.decision import Act, Finish, is_json, own
 from oloproof.runtime.errors import StateError
@@ -42,6 +42,9 @@ from oloproof.runtime.state import (
 MOST_ATTEMPTS: Final = 3
 """How often an idempotent call is started in all, when a crash keeps cutting it off."""
 
+
+MOST_WORDS: Final = 2000
+"""Characters of a message that are kept."""
 
 CALLER_STOP: Final = "caller_stop"
 """The one reason to stop after which a run can be resumed."""
@@ -254,8 +257,8 @@ class _Turn:
         return Deciding() if reason is None else Stopped(reason)
 
     def deny(self, decision: Act | Finish, denial: Denial) -> Position:
-        self.log("denied", step=len(self.steps), gate=denial.gate, code=denial.code, message=printable(denial.message))
-        error = StepError(denial.code, printable(denial.message))
+        self.log("denied", step=len(self.steps), gate=denial.gate, code=denial.code, message=_words(denial.message))
+        error = StepError(denial.code, _words(denial.message))
         return self.step(decision, StepOutcome.DENIED, error=error, gate=denial.gate)
 
     def interrupt(self, at: Calling | Asking | Waiting, code: str, message: str) -> Position:
@@ -263,15 +266,15 @@ class _Turn:
         return self.step(at.act, StepOutcome.INTERRUPTED, error=StepError(code, message))
 
     def fail(self, code: str, message: str) -> Failed:
-        return Failed(StepError(code, printable(message)))
+        return Failed(StepError(code, _words(message)))
 
 
 def _decided(turn: _Turn, _: Deciding, event: Decided) -> Position:
     turn.spend(decisions=1, seconds=event.seconds)
     try:
         decision = own(event.decision)
-    except TypeError as error:
-        return turn.fail("invalid_decision", str(error))
+    except Exception as error:  # a TypeError, or whatever the decision's own code raises
+        return turn.fail("invalid_decision", exception_text(error))
     if isinstance(decision, Finish) and not is_json(decision.answer):
         return turn.fail("invalid_decision", "the planner's answer is no JSON value")
     usage = decision.usage
@@ -316,7 +319,7 @@ def _planner_raised(turn: _Turn, _: Deciding, event: PlannerRaised) -> Position:
 
 def _answered(turn: _Turn, at: Asking, event: Answered) -> Position:
     if event.approval is None:
-        turn.log("paused", step=at.request.step, digest=at.request.digest, reason=printable(event.error))
+        turn.log("paused", step=at.request.step, digest=at.request.digest, reason=_words(event.error))
         return Waiting(at.act, at.request, at.attempt)
     following = _approval_gate(turn, at, (event.approval,))
     if isinstance(following, Asking):  # it answered something else; asking it again would not end
@@ -380,7 +383,7 @@ def _returned(turn: _Turn, at: Calling, event: Returned) -> Position:
 
 def _raised(turn: _Turn, at: Calling, event: Raised) -> Position:
     turn.spend(seconds=event.seconds)
-    error = StepError(event.code, printable(event.error))
+    error = StepError(event.code, _words(event.error))
     turn.log("call_failed", step=len(turn.steps), tool=at.act.tool, code=error.code, message=error.message)
     return turn.step(at.act, StepOutcome.FAILED, error=error)
 
@@ -447,6 +450,12 @@ def _stop_taken_up(turn: _Turn, at: Stopped, _: Resumed) -> Position:
         raise StateError(f"the run {turn.before.run_id!r} is over: {at.reason} stopped it")
     turn.log("resumed")
     return turn.next()
+
+
+def _words(text: str) -> str:
+    """A message as it is kept: no longer than anybody reads, whoever wrote it."""
+    text = printable(text)
+    return text if len(text) <= MOST_WORDS else text[: MOST_WORDS - 1] + "…"
 
 
 def _ending(at: Completed | Stopped | Failed) -> dict[str, Any]:

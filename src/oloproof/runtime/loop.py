@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from secrets import token_hex
 from time import monotonic
@@ -216,7 +216,8 @@ class _Session:
             return  # the last state that was kept is the checkpoint; saving it was cut off
         if not isinstance(self._state.at, OVER):
             self._state, _ = kernel.advance(self._terms, self._state, kernel.Halted())
-            self._loop._keeping.keep(self._state)
+            with suppress(StateError):  # another session has gone on with the run
+                self._loop._keeping.keep(self._state)
 
     async def _keep(self) -> None:
         try:

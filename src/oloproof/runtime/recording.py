@@ -23,12 +23,16 @@ _ENDINGS: dict[RunStatus, Any] = {RunStatus.COMPLETED: "success", RunStatus.FAIL
 
 
 def to_trajectory(
-    state: RunState, *, limits: Limits | None = None, audit: Iterable[AuditRecord] | None = None
+    state: RunState,
+    *,
+    limits: Limits | None = None,
+    audit: Iterable[AuditRecord] | None = None,
+    agent: str | None = None,
 ) -> AgentTrajectory:
-    """The run as an ``AgentTrajectory``.
+    """The run as an ``AgentTrajectory``, of whose steps ``agent`` is named as the one that took them.
 
     A call is a tool_call and its tool_result; one that was interrupted has no result. What a gate denied is a
-    ``decision`` whose metadata holds ``denied`` (the code), ``gate``, ``tool``, ``arguments`` and ``message``. The
+    ``decision`` whose arguments hold ``denied`` (the code), ``gate``, ``tool``, ``arguments`` and ``message``. The
     accepted answer is the ``final`` step. A run that completed ended in ``success``, one that failed in ``failure``;
     any other is truncated. Constraints: ``no_denied_action``; ``within_limits`` where the ``limits`` are given;
     ``audit_verified`` where the ``audit`` records of the run are.
@@ -40,8 +44,8 @@ def to_trajectory(
         drafts.append({"kind": "final", "arguments": state.at.answer})
     if isinstance(state.at, Failed):
         error = state.at.error
-        drafts.append({"kind": "decision", "metadata": {"failed": error.code, "message": error.message}})
-    steps = [AgentStep(index=index, **draft) for index, draft in enumerate(drafts, 1)]
+        drafts.append({"kind": "decision", "arguments": {"failed": error.code, "message": error.message}})
+    steps = [AgentStep(index=index, agent=agent, **draft) for index, draft in enumerate(drafts, 1)]
     return AgentTrajectory(
         steps=tuple(steps),
         terminal_status=_ENDINGS.get(state.status, "unknown"),
@@ -58,10 +62,10 @@ def _step(step: RunStep) -> Iterator[dict[str, Any]]:
         told: dict[str, Any] = {"denied": step.error.code, "gate": step.gate, "message": step.error.message}
         if isinstance(decision, Act):
             told |= {"tool": decision.tool, "arguments": decision.arguments}
-        yield {"kind": "decision", "metadata": told, **_usage(step)}
+        yield {"kind": "decision", "arguments": told, **_usage(step)}
         return
     if step.error is not None and step.error.code == "not_started":
-        yield {"kind": "decision", "metadata": {"not_started": decision.tool, "arguments": decision.arguments}}
+        yield {"kind": "decision", "arguments": {"not_started": decision.tool, "arguments": decision.arguments}}
         return
     yield _call(decision, step.index) | _usage(step)
     if step.outcome is not StepOutcome.INTERRUPTED:

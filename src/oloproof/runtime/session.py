@@ -51,8 +51,11 @@ class Keeping(Struct, frozen=True):
             raise StateError(f"the run {state.run_id!r} is over: it is {state.status.value}")
         if self.store is not None:
             stored = self.store.load(*state.key)
-            if stored is not None and (stored.revision, stored.audit_head) != (state.revision, state.audit_head):
-                raise StateError(f"this copy of the run {state.run_id!r} is not the stored one: it was resumed already")
+            if stored is not None and stored != state:
+                raise StateError(
+                    f"this copy of the run {state.run_id!r} is not the stored one",
+                    hint="it was changed, or the run has gone on since; resume it by its id",
+                )
         held = self.audit.head(state.key)
         if held == state.audit_head:
             return

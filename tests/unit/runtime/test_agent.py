@@ -261,3 +261,9 @@ def test_the_state_is_saved_whole() -> None:
     assert RunState.from_json(state.to_json()) == state
     with pytest.raises(StateError):
         RunState.from_json(b"{}")
+
+
+def test_a_message_is_kept_no_longer_than_anybody_reads() -> None:
+    agent = Agent([Counted(ValueError("x" * 10**6)).tool()], acts("a"))
+    assert len(only_step(agent.run("goal")).error.message) == 2000
+    assert max(len(record.data.get("message", "")) for record in agent.audit.records) == 2000

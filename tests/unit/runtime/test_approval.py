@@ -22,6 +22,7 @@ from oloproof.runtime import (
     ToolEffect,
     verify_audit,
 )
+from oloproof.runtime.state import Calling, Waiting
 
 WRITES = Policy(allow_effects=frozenset({ToolEffect.READ, ToolEffect.WRITE}))
 
@@ -256,3 +257,13 @@ def test_resume_needs_a_run() -> None:
         Desk().agent().resume("r", approvals=["yes"])  # type: ignore[list-item]
     with pytest.raises(TypeError):
         Approval("digest", "yes", "allen")  # type: ignore[arg-type]
+
+
+def test_a_copy_that_was_changed_by_hand_is_refused() -> None:
+    desk = Desk()
+    paused = desk.agent().run("goal")
+    assert isinstance(paused.at, Waiting)
+    forged = replace(paused, at=Calling(paused.at.act, approved=paused.at.request))
+    with pytest.raises(StateError, match="not the stored one"):
+        desk.agent(tools=[desk.function.tool(effect="write", idempotent=True)]).resume(forged)
+    assert desk.function.calls == []

@@ -37,8 +37,8 @@ def test_calls_results_denials_and_the_answer() -> None:
         None,
     )
     assert failed.error == "tool_failed: ValueError: no"
-    assert denied.metadata is not None
-    assert (denied.metadata["denied"], denied.metadata["tool"], denied.metadata["gate"]) == (
+    assert denied.arguments is not None
+    assert (denied.arguments["denied"], denied.arguments["tool"], denied.arguments["gate"]) == (
         "unknown_tool",
         "unknown",
         "validation",
@@ -63,8 +63,8 @@ def test_what_one_decision_spent_past_a_limit_is_told() -> None:
 
 def test_a_run_that_failed_says_why() -> None:
     trajectory = to_trajectory(Agent([], lambda state, tools: None).run("goal"))
-    assert trajectory.steps[-1].metadata is not None
-    assert (trajectory.steps[-1].metadata["failed"], trajectory.terminal_status) == ("invalid_decision", "failure")
+    assert trajectory.steps[-1].arguments is not None
+    assert (trajectory.steps[-1].arguments["failed"], trajectory.terminal_status) == ("invalid_decision", "failure")
 
 
 def test_inside_a_case_it_is_recorded_by_itself() -> None:
