@@ -12,6 +12,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from fakes.imports import imported
+from oloproof.exporters import otlp
 from oloproof.exporters.atif import tell
 from oloproof.exporters.registry import FORMATS, exporter
 from oloproof.importers.builder import arguments_of
@@ -82,7 +83,7 @@ def written(name: str, recording: Recording) -> tuple[bytes, Counter[str]]:
 
 
 @given(TRAJECTORIES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_atif_comes_back_as_the_losses_say(trajectory: Trajectory) -> None:
     assert contradiction(trajectory) is None
     losses = Counter[str]()
@@ -91,12 +92,34 @@ def test_atif_comes_back_as_the_losses_say(trajectory: Trajectory) -> None:
     assert set(+losses) <= set(counted)
     assert imported("atif", data).only.trajectory == told.read_back
     if not +losses:
-        unnumbered = replace(trajectory, steps=tuple(replace(step, turn=None) for step in trajectory.steps))
-        again = replace(told.read_back, steps=tuple(replace(step, turn=None) for step in told.read_back.steps))
-        assert again == unnumbered
+        assert unnumbered(told.read_back) == unnumbered(trajectory)
         once, twice = Counter[str](), tell(told.read_back, Counter())
         assert tell(told.read_back, once).read_back == twice.read_back == told.read_back
         assert not +once
+
+
+@given(TRAJECTORIES, st.just(UNSET) | TEXTS | OBJECTS)
+@settings(max_examples=100, deadline=None)
+def test_otlp_comes_back_as_the_losses_say(trajectory: Trajectory, asked: Any) -> None:
+    recording = Recording(case="c", trajectory=trajectory, input=asked)
+    losses = Counter[str]()
+    told = otlp.tell(recording, losses)
+    data, counted = written("otlp", recording)
+    if told is None:
+        assert (data, counted["no_trajectory"]) == (b"", 1)
+        return
+    assert set(+losses) <= set(counted)
+    assert imported("otel", data).only.trajectory == told.read_back
+    if not +losses:
+        assert unnumbered(told.read_back) == unnumbered(trajectory)
+    once = Counter[str]()
+    again = otlp.tell(replace(recording, trajectory=told.read_back), once)
+    assert again is not None
+    assert again.read_back == told.read_back
+
+
+def unnumbered(trajectory: Trajectory) -> Trajectory:
+    return replace(trajectory, steps=tuple(replace(step, turn=None) for step in trajectory.steps))
 
 
 @given(TRAJECTORIES)
@@ -129,10 +152,11 @@ def test_recordings_come_back_whole(trajectory: Trajectory, value: Any, metadata
 @pytest.mark.parametrize("name", FORMATS)
 def test_hostile_text_stays_text(name: str) -> None:
     hostile = "\x1b[31m</script>\n=1+1\u202e" + "x" * 100_000
-    steps = (Step(index=1, kind="message", arguments={"role": "user", "content": hostile}),)
-    data, _ = written(name, Recording(case=hostile, trajectory=Trajectory(steps=steps, errors_recorded=False)))
+    words = [{"role": role, "content": hostile} for role in ("user", "assistant")]
+    steps = tuple(Step(index=number, kind="message", arguments=each) for number, each in enumerate(words, 1))
+    data, _ = written(name, Recording(case=hostile, trajectory=Trajectory(steps=steps)))
     assert data.count(b"\n") == 1
     assert b"\x1b" not in data
-    only = imported(name, data).only
-    assert only.case == hostile
-    assert only.trajectory == Trajectory(steps=steps, errors_recorded=False)
+    found = imported("otel" if name == "otlp" else name, data)
+    assert found.only.case == hostile
+    assert [step.arguments for step in found.steps] == words

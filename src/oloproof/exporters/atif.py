@@ -10,44 +10,25 @@ from msgspec import UNSET, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from oloproof.exporters.format import Exporter, count_changes
-from oloproof.importers.builder import arguments_of
+from oloproof.exporters.format import TRACE_LOSSES, Exporter, count_changes, raw_arguments, words_of
 from oloproof.importers.pairing import Call, Waiting
 from oloproof.model.recording import Recording
 from oloproof.model.trajectory import Step, Trajectory
-from oloproof.model.values import TAG, Json
 
 VERSION: Final = "ATIF-v1.6"
 
 LOSSES: Final[Mapping[str, str]] = {
-    "agent": "steps that name their agent",
-    "arguments": "arguments that are no object, and messages that are more than a role and a text",
-    "call_id": "results that name another call than they answer, or none",
-    "checkpoints": "trajectories with checkpoints",
-    "constraints": "trajectories with constraint checks",
+    **TRACE_LOSSES,
     "cost_usd": "costs of users' messages, results, and all but the first of several calls",
-    "decisions": "decisions: left out",
     "error": "errors of results, and word that there was none: an error is written as the result",
     "errors_recorded": "trajectories that record errors",
-    "expected": "what was expected of cases",
-    "failures": "errors of whole runs",
-    "handoffs": "hand-offs: left out",
     "input": "inputs that are not the user's first words",
     "kind": "last words that end a run: written as messages",
     "latency_ms": "times of steps",
-    "metadata": "metadata of steps and cases",
-    "nested": "steps inside a call: left out",
     "no_trajectory": "runs without a trajectory: left out",
-    "observations": "observations: left out",
     "order": "results that came after the agent went on: written with their call",
-    "output": "outputs that are not the agent's last words",
     "result": "results that are no text: written as JSON",
-    "state": "states that cases left",
-    "step_limit": "limits on steps",
-    "system_messages": "messages that are neither the user's nor the agent's: left out",
-    "terminal_status": "how runs ended",
     "tokens": "tokens of users' messages, results, and all but the first of several calls",
-    "tool_name": "results that name another tool than they answer",
     "truncated": "trajectories that were cut off",
     "unanswering": "results that answer no call, or of several calls without ids another than the first: left out",
     "unrecorded_results": "results of which nothing was recorded: left out",
@@ -158,9 +139,7 @@ class _Teller:
         return block
 
     def _say(self, step: Step) -> None:
-        said = step.arguments if isinstance(step.arguments, dict) else {}
-        content, role = said.get("content"), said.get("role")
-        text = content if isinstance(content, str) else "" if content is None else encode(content).decode()
+        role, text = words_of(step)
         if role in ("system", "developer", "tool", "function"):
             self._losses["system_messages"] += 1
         elif role == "user":
@@ -176,7 +155,7 @@ class _Teller:
         if block is None or step.turn is None or block.turn != step.turn or "observation" in block.written:
             block = self._open("agent", "", tool_calls=[])
             block.turn = step.turn
-        raw = _raw(step.arguments)
+        raw = raw_arguments(step.arguments)
         written = {"tool_call_id": step.call_id or "", "function_name": step.tool_name}
         block.written["tool_calls"].append(written if raw is None else {**written, "arguments": raw})
         call = Call(len(block.pairs), step.tool_name or "", step.call_id or "", self._turns)
@@ -220,12 +199,6 @@ class _Teller:
 
 def _step(**fields: Any) -> Step:
     return Step(index=1, **fields)
-
-
-def _raw(arguments: Json) -> Json:
-    """What is read back as these arguments; None where nothing is, or they were not recorded."""
-    raw = arguments[TAG] if isinstance(arguments, dict) and list(arguments) == [TAG] else arguments
-    return raw if arguments is not None and arguments_of(raw) == arguments else None
 
 
 def _metrics(steps: Sequence[Step]) -> Fields:

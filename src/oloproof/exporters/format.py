@@ -7,9 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec import UNSET, Struct
+from msgspec.json import encode
 
+from oloproof.importers.builder import arguments_of
 from oloproof.model.recording import Recording
 from oloproof.model.run import CaseRecord
+from oloproof.model.trajectory import Step
+from oloproof.model.values import TAG, Json
 
 SHARED_LOSSES: Final[Mapping[str, str]] = {
     "changed_files": "cases whose recorded file is not what it was, or is gone: left out",
@@ -17,6 +21,28 @@ SHARED_LOSSES: Final[Mapping[str, str]] = {
     "logs": "what user code printed while a case ran",
 }
 """What no format has a place for."""
+
+TRACE_LOSSES: Final[Mapping[str, str]] = {
+    "agent": "steps that name their agent",
+    "arguments": "arguments that are no object, and messages that are more than a role and a text",
+    "call_id": "results that name another call than they answer, or none",
+    "checkpoints": "trajectories with checkpoints",
+    "constraints": "trajectories with constraint checks",
+    "decisions": "decisions: left out",
+    "expected": "what was expected of cases",
+    "failures": "errors of whole runs",
+    "handoffs": "hand-offs: left out",
+    "metadata": "metadata of steps and cases",
+    "nested": "steps inside a call: left out",
+    "observations": "observations: left out",
+    "output": "outputs that are not the agent's last words",
+    "state": "states that cases left",
+    "step_limit": "limits on steps",
+    "system_messages": "messages that are neither the user's nor the agent's: left out",
+    "terminal_status": "how runs ended",
+    "tool_name": "results that name another tool than they answer",
+}
+"""What neither ATIF nor OpenTelemetry has a place for."""
 
 Writer = Callable[[Iterable[Recording], Counter[str]], Iterator[bytes]]
 
@@ -63,3 +89,17 @@ def count_changes(before: Struct, after: Struct, losses: Counter[str], *, apart_
     for name in before.__struct_fields__:
         if name not in apart_from and getattr(before, name) != getattr(after, name):
             losses[name] += 1
+
+
+def raw_arguments(arguments: Json) -> Json:
+    """What is read back as these arguments; None where nothing is, or they were not recorded."""
+    raw = arguments[TAG] if isinstance(arguments, dict) and list(arguments) == [TAG] else arguments
+    return raw if arguments is not None and arguments_of(raw) == arguments else None
+
+
+def words_of(step: Step) -> tuple[Json, str]:
+    """Whose words a message is, and the words as text."""
+    said = step.arguments if isinstance(step.arguments, dict) else {}
+    content = said.get("content")
+    text = content if isinstance(content, str) else "" if content is None else encode(content).decode()
+    return said.get("role"), text

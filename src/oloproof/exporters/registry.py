@@ -7,7 +7,7 @@ from typing import Final
 
 from oloproof.exporters.format import Exporter
 
-FORMATS: Final = ("atif", "jsonl")
+FORMATS: Final = ("atif", "jsonl", "otlp")
 
 
 def exporter(name: str) -> Exporter:
