@@ -84,6 +84,14 @@ def test_the_keyboard_goes_from_case_to_case_and_to_what_offends(opened: Any, re
     page.wait_for_function("document.querySelector('#case h1').textContent === 'first'")
 
 
+def test_the_skip_link_leaves_the_case_open(opened: Any, report: Path) -> None:
+    page = opened.at(report, "#case=second")
+    page.focus(".skip")
+    page.keyboard.press("Enter")
+    page.wait_for_function("location.hash === '#top'")
+    assert page.locator("#case h1").is_visible()
+
+
 def test_an_address_of_no_case_says_so(opened: Any, report: Path) -> None:
     page = opened.at(report, "#case=nobody")
     assert page.locator("#count").inner_text() == "There is no such case in this file."

@@ -307,6 +307,7 @@
   }
 
   async function navigate() {
+    if (location.hash === "#top") return; // the skip link; it names no place of ours
     const at = target();
     const step = read().get("step");
     find("report").hidden = at >= 0;
