@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oloproof.stats import betting, sequential, without_replacement
-from oloproof.stats.betting import Score
+from oloproof.stats import sequential, without_replacement
 from oloproof.stats.evidence import interval, log_e
 from oloproof.stats.sequential import Stopping
 
@@ -162,31 +161,3 @@ def test_without_replacement_stays_within_what_is_certain(suite: int, data: st.D
     for filled in range(missing + 1):
         inner = without_replacement.interval(passed + filled, failed + missing - filled, 0, suite=suite)
         assert least <= inner[0] <= inner[1] <= most
-
-
-scores = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30).map(
-    lambda pairs: [Score(min(pair) / 5, max(pair) / 5) for pair in pairs]
-)
-
-
-@settings(deadline=None, max_examples=40)
-@given(scores)
-def test_betting_encloses_what_it_encloses_when_filled(suite: list[Score]) -> None:
-    lower, upper = betting.interval(suite)
-    assert 0 <= lower <= upper <= 1
-    for ends in ([score.low for score in suite], [score.high for score in suite]):
-        inner = betting.interval([Score(x, x) for x in ends])
-        assert lower <= inner[0] + ROUNDING
-        assert inner[1] <= upper + ROUNDING
-        if ends:
-            assert lower <= sum(ends) / len(ends) + ROUNDING
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.lists(st.integers(0, 5).map(lambda fifths: fifths / 5), max_size=20), rates)
-def test_a_bet_is_fair_at_the_mean(values: list[float], m: float) -> None:
-    now = betting.log_e(values, mean=m)
-    grown = m * exp(betting.log_e([*values, 1.0], mean=m)) + (1 - m) * exp(betting.log_e([*values, 0.0], mean=m))
-    assert grown == pytest.approx(exp(now), rel=1e-9)
-    whole = betting.log_e_of_suite(values, mean=m, suite=10**9)
-    assert whole == pytest.approx(now, rel=1e-4, abs=1e-4)

@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 from oloproof.stats import multiplicity
 
 # Benjamini & Hochberg 1995, Journal of the Royal Statistical Society B 57:289, §3.2: of 15 comparisons in a trial of
-# thrombolysis, Bonferroni and Hochberg call the first three at 0.05, their procedure the first four.
+# thrombolysis, their procedure calls the first four at 0.05.
 THROMBOLYSIS = [
     *(0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344),
     *(0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0),
@@ -18,7 +18,6 @@ THROMBOLYSIS = [
 
 
 def test_benjamini_and_hochberg_1995() -> None:
-    assert sum(p <= 0.05 for p in multiplicity.holm(THROMBOLYSIS)) == 3
     assert sum(p <= 0.05 for p in multiplicity.benjamini_hochberg(THROMBOLYSIS)) == 4
 
 
@@ -27,8 +26,6 @@ def test_statsmodels_and_scipy(size: int) -> None:
     rolls = np.random.default_rng(size)
     for _ in range(4):
         p = (rolls.random(size) ** 3).round(3).tolist()
-        assert multiplicity.holm(p) == pytest.approx(multipletests(p, method="holm")[1], rel=0, abs=1e-12)
-        for ours, theirs in (("benjamini_hochberg", "bh"), ("benjamini_yekutieli", "by")):
-            found = getattr(multiplicity, ours)(p)
-            assert found == pytest.approx(false_discovery_control(p, method=theirs), rel=0, abs=1e-12)
-            assert found == pytest.approx(multipletests(p, method=f"fdr_{theirs}")[1], rel=0, abs=1e-12)
+        found = multiplicity.benjamini_hochberg(p)
+        assert found == pytest.approx(false_discovery_control(p, method="bh"), rel=0, abs=1e-12)
+        assert found == pytest.approx(multipletests(p, method="fdr_bh")[1], rel=0, abs=1e-12)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb, exp, log
+from math import comb, exp
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import hypergeom
 
-from oloproof.stats import betting, evidence, sequential, without_replacement
-from oloproof.stats.betting import Score
+from oloproof.stats import evidence, sequential, without_replacement
 from oloproof.stats.sequential import Stopping
 
 
@@ -101,35 +100,6 @@ def test_the_totals_of_a_suite_are_covered_at_every_moment(total: int) -> None:
             if not least <= total <= most:
                 missed += alive.pop(passed)
     assert 0 < missed <= 0.05
-
-
-def test_betting_by_its_definition() -> None:
-    values, m = [0.8, 1.0, 0.6, 1.0, 0.4, 0.0, 1.0], 0.7
-    fortunes = [np.prod([1 + j / (51 * m) * (x - m) for x in values]) for j in range(1, 51)]
-    assert betting.log_e(values, mean=m) == pytest.approx(log(np.mean(fortunes)), rel=0, abs=1e-12)
-
-
-def test_betting_covers_a_coin_at_every_look() -> None:
-    """By enumeration: at a true mean of 0.6 some interval of the first 60 misses it with at most 5 %."""
-    alive, missed = {0: 1.0}, 0.0
-    bounds = {}
-    for drawn in range(1, 61):
-        moved: dict[int, float] = {}
-        for passed, mass in alive.items():
-            moved[passed + 1] = moved.get(passed + 1, 0.0) + mass * 0.6
-            moved[passed] = moved.get(passed, 0.0) + mass * 0.4
-        alive = moved
-        for passed in list(alive):
-            values = [1.0] * passed + [0.0] * (drawn - passed)
-            above = betting.log_e(values, mean=0.6) >= log(40)
-            below = betting.log_e([1 - x for x in values], mean=0.4) >= log(40)
-            if above or below:
-                missed += alive.pop(passed)
-            bounds[passed, drawn] = above or below
-    assert 0 < missed <= 0.05
-    for passed, drawn in ((30, 50), (48, 60), (20, 60)):
-        lower, upper = betting.interval([Score(1, 1)] * passed + [Score(0, 0)] * (drawn - passed))
-        assert bounds.get((passed, drawn), True) == (not lower <= 0.6 <= upper)
 
 
 @pytest.mark.parametrize(("every", "false_pass"), [(500, 0.040), (200, 0.063), (50, 0.115)])

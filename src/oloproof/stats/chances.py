@@ -6,7 +6,7 @@ probability 1 − Σ P(verdict)² each time; a gate that flips often says little
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -71,24 +71,6 @@ def of_region(region: Region, *, truth: Fraction) -> Chances:
     """
     passes = binomial.between(region.pass_from, region.pass_to, n=region.n, p=truth)
     fails = binomial.cdf(region.fail_to, n=region.n, p=truth) + binomial.sf(region.fail_from - 1, n=region.n, p=truth)
-    return _chances(passes, fails)
-
-
-def of_cases(region: Region, rates: Sequence[float]) -> Chances:
-    """The same cases every time, of which the i-th passes with probability ``rates[i]``, independently.
-
-    Their number of passes has the Poisson binomial distribution, found by adding one case after the other. It varies
-    less than under one common rate, and not at all where every case always does the same.
-    """
-    import numpy as np
-
-    masses = np.zeros(len(rates) + 1)
-    masses[0] = 1.0
-    for done, rate in enumerate(rates, start=1):
-        masses[1 : done + 1] += rate * (masses[:done] - masses[1 : done + 1])
-        masses[0] *= 1 - rate
-    passes = float(masses[region.pass_from : region.pass_to + 1].sum())
-    fails = float(masses[: region.fail_to + 1].sum() + masses[region.fail_from :].sum())
     return _chances(passes, fails)
 
 

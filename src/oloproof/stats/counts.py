@@ -1,13 +1,11 @@
 """Rules about the suite that ran, in three values: what every way to fill in the missing cases agrees on.
 
 No interval and no chance enter here. With m cases missing, f failures can still become anything up to f + m; the rule
-is settled when all of these have the same answer. Shares are compared as rationals, since in doubles 7 of 100 are fewer
-than 0.07 · 100.
+is settled when all of these have the same answer.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import expm1, log
 from typing import Literal
 
@@ -19,16 +17,6 @@ def at_most_failures(passed: int, failed: int, missing: int, *, max_failures: in
     if failed > max_failures:
         return "FAIL"
     if failed + missing <= max_failures and passed + failed + missing > 0:
-        return "PASS"
-    return "INSUFFICIENT_EVIDENCE"
-
-
-def at_least_rate(passed: int, failed: int, missing: int, *, threshold: Fraction) -> State:
-    """Whether at least the share ``threshold`` of the cases passes; INSUFFICIENT_EVIDENCE where no case applies."""
-    n = passed + failed + missing
-    if passed + missing < threshold * n:
-        return "FAIL"
-    if passed >= threshold * n and n > 0:
         return "PASS"
     return "INSUFFICIENT_EVIDENCE"
 

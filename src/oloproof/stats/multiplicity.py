@@ -9,17 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from math import fsum
-
-
-def holm(p: Sequence[float]) -> tuple[float, ...]:
-    """Adjusted so that the chance of *any* false call stays at the level, for whatever dependence (Holm 1979).
-
-    In the order given. The k-th smallest of m is multiplied by m − k + 1, and never falls below its predecessor.
-    """
-    order = sorted(range(len(p)), key=p.__getitem__)
-    scaled = ((len(p) - rank) * p[index] for rank, index in enumerate(order))
-    return _back(order, [min(1.0, value) for value in accumulate(scaled, max)])
 
 
 def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
@@ -29,12 +18,10 @@ def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
     are independent or positively dependent (Benjamini & Yekutieli 2001, theorem 1.2), as overlapping slices usually
     are.
     """
-    return _step_up(p, factor=1.0)
-
-
-def benjamini_yekutieli(p: Sequence[float]) -> tuple[float, ...]:
-    """The same share for whatever dependence, at the price of a factor 1 + 1/2 + … + 1/m (theorem 1.3 there)."""
-    return _step_up(p, factor=fsum(1 / rank for rank in range(1, len(p) + 1)))
+    order = sorted(range(len(p)), key=p.__getitem__, reverse=True)
+    scaled = (len(p) / (len(p) - rank) * p[index] for rank, index in enumerate(order))
+    adjusted = dict(zip(order, accumulate(scaled, min), strict=True))
+    return tuple(min(1.0, adjusted[index]) for index in range(len(p)))
 
 
 def tarone(smallest: Sequence[float], *, error: float = 0.05) -> tuple[bool, ...]:
@@ -47,14 +34,3 @@ def tarone(smallest: Sequence[float], *, error: float = 0.05) -> tuple[bool, ...
     ranked = sorted(smallest)
     size = next(k for k in range(1, len(ranked) + 2) if bisect_right(ranked, error / k) <= k)
     return tuple(p <= error / size for p in smallest)
-
-
-def _step_up(p: Sequence[float], *, factor: float) -> tuple[float, ...]:
-    order = sorted(range(len(p)), key=p.__getitem__, reverse=True)
-    scaled = (factor * len(p) / (len(p) - rank) * p[index] for rank, index in enumerate(order))
-    return _back(order, [min(1.0, value) for value in accumulate(scaled, min)])
-
-
-def _back(order: Sequence[int], values: Sequence[float]) -> tuple[float, ...]:
-    """The values, that belong to the indexes in ``order``, in the order of the indexes."""
-    return tuple(value for _, value in sorted(zip(order, values, strict=True)))

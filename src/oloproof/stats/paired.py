@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 Real = TypeVar("Real", float, "NDArray[np.float64]")
 
-_HALF = Fraction(1, 2)
-
 # A width of 2 halved so often is far below the rounding error of a bound.
 _HALVINGS = 60
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from oloproof.stats.boundaries import boundaries
-from oloproof.stats.chances import Chances, Region, of_cases, of_difference, of_region
+from oloproof.stats.chances import Chances, Region, of_difference, of_region
 
 
 def test_power_of_a_hundred_cases() -> None:
@@ -24,19 +24,6 @@ def test_flips() -> None:
 def test_a_rule_that_no_count_settles() -> None:
     never = Region(10, 11, 10, -1, 11)
     assert of_region(never, truth=Fraction(1, 2)) == Chances(0.0, 0.0, 1.0)
-    assert of_cases(never, [0.5] * 10) == Chances(0.0, 0.0, 1.0)
-
-
-def test_cases_that_always_do_the_same_never_flip() -> None:
-    assert of_cases(Region(10, 8, 10, 7, 11), [1.0] * 8 + [0.0] * 2).flips == 0.0
-    assert of_cases(Region(0, 1, 0, -1, 1), []).undecided == 1.0
-
-
-def test_cases_with_rates_of_their_own_vary_less() -> None:
-    region = Region(100, 95, 100, 84, 101)
-    own = of_cases(region, [1.0] * 80 + [0.5] * 20)
-    common = of_region(region, truth=Fraction("0.9"))
-    assert own.flips < common.flips
 
 
 def test_an_unchanged_system_without_discordant_pairs() -> None:
