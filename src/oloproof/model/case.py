@@ -30,6 +30,11 @@ class AttemptError(Struct, frozen=True, kw_only=True, omit_defaults=True):
     traceback: str | None = None
 
 
+def system_error(message: str) -> AttemptError:
+    """That the system under test broke, in the words of whoever noticed."""
+    return AttemptError(kind="system_error", message=message)
+
+
 class State(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """The world that a case acts on, ``before`` and ``after`` it: JSON values of the system's own shape, UNSET where
     they were not recorded."""

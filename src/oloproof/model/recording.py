@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from msgspec import UNSET, DecodeError, Raw, Struct, ValidationError, convert
 from msgspec.json import Decoder
 
-from oloproof.model.case import Attempt, AttemptError, Case, State
+from oloproof.model.case import Attempt, AttemptError, Case, State, system_error
 from oloproof.model.trajectory import Step, Trajectory
 from oloproof.model.values import snapshot
 
@@ -99,7 +99,7 @@ def to_attempt(recording: Recording) -> Attempt:
         case_id=recording.case,
         trial=recording.trial,
         output=recording.output,
-        error=AttemptError(kind="system_error", message=error) if isinstance(error, str) else error,
+        error=system_error(error) if isinstance(error, str) else error,
         trajectory=recording.trajectory,
         state=recording.state,
     )

@@ -19,7 +19,7 @@ from time import monotonic, perf_counter
 from typing import IO, cast
 
 from oloproof.errors import Problem, UsageError
-from oloproof.model.case import AttemptError
+from oloproof.model.case import AttemptError, system_error
 from oloproof.model.project import CommandSystem
 from oloproof.runner.answers import MAX_ANSWER_BYTES, answer, question
 from oloproof.runner.output import LOG_BYTES, kept_text
@@ -85,7 +85,7 @@ class _Command:
         try:
             process = _Process(self._kind, question(order))
         except OSError as exc:
-            return Ran(order.n, error=_failed(f"the command could not be started: {exc.strerror or exc}"))
+            return Ran(order.n, error=system_error(f"the command could not be started: {exc.strerror or exc}"))
         with self._lock:
             self._running.add(process)
             if self._over:
@@ -135,7 +135,7 @@ class _Process:
             with self._process:  # closes what is open and takes the exit status
                 pass
         if failure is None and self._process.returncode:
-            failure = _failed(f"the command {how_it_ended(self._process.returncode)}{_last_line(self.told)}")
+            failure = system_error(f"the command {how_it_ended(self._process.returncode)}{_last_line(self.told)}")
         return failure
 
     def kill(self) -> None:
@@ -166,7 +166,7 @@ class _Process:
                     if key.fd != ending and not self._serve(cast(IO[bytes], key.fileobj)):
                         streams.unregister(key.fileobj)
                 if len(self.printed) > MAX_ANSWER_BYTES:
-                    return _failed(f"its answer takes more than {MAX_ANSWER_BYTES} bytes")
+                    return system_error(f"its answer takes more than {MAX_ANSWER_BYTES} bytes")
             return AttemptError(kind="timeout", message=f"no answer within {self._timeout_s:g} s")
 
     def _streams(self) -> Iterator[tuple[IO[bytes], int]]:
@@ -203,10 +203,6 @@ class _Process:
         else:
             self.told += data[: LOG_BYTES + 1 - len(self.told)]
         return bool(data)
-
-
-def _failed(message: str) -> AttemptError:
-    return AttemptError(kind="system_error", message=message)
 
 
 def _last_line(told: bytearray) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from oloproof.errors import Problem, UsageError
-from oloproof.model.case import AttemptError
+from oloproof.model.case import AttemptError, system_error
 from oloproof.model.project import HttpSystem
 from oloproof.runner.answers import MAX_ANSWER_BYTES, Answer, answer, question
 from oloproof.runner.pool import Pool
@@ -91,12 +91,13 @@ class _Server:
                         failure = self._late()
                         break
                     if len(body) > MAX_ANSWER_BYTES:
-                        failure = _failed(f"its answer takes more than {MAX_ANSWER_BYTES} bytes")
+                        failure = system_error(f"its answer takes more than {MAX_ANSWER_BYTES} bytes")
                         break
             except Exception as exc:  # what came until then is a prefix
                 failure = self._failure(exc)
             if not response.is_success:
-                failure = _failed(f"the server answered {response.status_code} {response.reason_phrase}{_shown(body)}")
+                said = f"{response.status_code} {response.reason_phrase}{_shown(body)}"
+                failure = system_error(f"the server answered {said}")
                 body.clear()
         return answer(bytes(body), order, failure)
 
@@ -105,14 +106,10 @@ class _Server:
 
         if isinstance(exc, httpx.TimeoutException):
             return self._late()
-        return _failed(f"the server at {self._kind.url} gave no answer: {type(exc).__name__}: {exc}")
+        return system_error(f"the server at {self._kind.url} gave no answer: {type(exc).__name__}: {exc}")
 
     def _late(self) -> AttemptError:
         return AttemptError(kind="timeout", message=f"no answer within {self._kind.timeout_s:g} s")
-
-
-def _failed(message: str) -> AttemptError:
-    return AttemptError(kind="system_error", message=message)
 
 
 def _shown(body: bytearray) -> str:

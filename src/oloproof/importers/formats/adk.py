@@ -19,7 +19,7 @@ from oloproof.importers.documents import Document, documents
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
-from oloproof.model.case import AttemptError
+from oloproof.model.case import system_error
 from oloproof.model.values import Json
 
 USER: Final = "user"
@@ -108,7 +108,7 @@ def _session(session: Mapping[str, Any], file: str, line: int) -> Run:
         line=line,
         case=text_id(whole.get("id")) or None,
         output=UNSET if failed or builder.answer is None else {"answer": builder.answer},
-        error=AttemptError(kind="system_error", message=message) if failed else None,
+        error=system_error(message) if failed else None,
         trajectory=builder.trajectory(truncated=cut_off or bool(failed) or builder.ends_on_open_call),
         input=_asked(whole["events"]),
         metadata={key: fact for key, fact in facts.items() if fact is not None},

@@ -22,7 +22,7 @@ from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
 from oloproof.importers.pairing import Call
 from oloproof.importers.source import Source
-from oloproof.model.case import AttemptError
+from oloproof.model.case import system_error
 from oloproof.model.values import Json
 
 LOSSES: Final[Mapping[str, str]] = {
@@ -85,7 +85,7 @@ def _run(run: Fields, file: str, line: int) -> Run:
         line=line,
         case="/".join(name for name in names if name and name != "none") or None,
         output=UNSET if builder.answer is None else {"answer": builder.answer},
-        error=AttemptError(kind="system_error", message=text_id(error)) if error else None,
+        error=system_error(text_id(error)) if error else None,
         trajectory=builder.trajectory(truncated=bool(error) or builder.ends_on_open_call),
         input=_asked(run["messages"]),
         metadata={key: fact for key, fact in facts.items() if fact is not None and key != "success"},

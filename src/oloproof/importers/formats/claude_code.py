@@ -21,7 +21,7 @@ from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
 from oloproof.importers.pairing import Call
 from oloproof.importers.source import Source
-from oloproof.model.case import AttemptError
+from oloproof.model.case import system_error
 from oloproof.model.values import Json
 
 MAIN: Final = "main"
@@ -164,7 +164,7 @@ class _Teller:
         return Run(
             file=file,
             output=UNSET if answer is None or broken else {"answer": answer},
-            error=AttemptError(kind="system_error", message=str(answer or ended.get("subtype"))) if broken else None,
+            error=system_error(str(answer or ended.get("subtype"))) if broken else None,
             trajectory=builder.trajectory(
                 truncated=cut_off or broken or builder.ends_on_open_call,
                 terminal_status="unknown" if not ended else "failure" if failed else "success",

@@ -20,7 +20,7 @@ from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.pairing import Call
 from oloproof.importers.source import Source
-from oloproof.model.case import AttemptError
+from oloproof.model.case import system_error
 from oloproof.model.values import TAG, Json
 
 ATTACHMENT: Final = "attachment://"
@@ -113,7 +113,7 @@ def _run(value: Json, evaluation: Fields, file: str) -> Item:
         case=text_id(sample.get("id")) or None,
         trial=epoch if type(epoch) is int and epoch >= 1 else None,
         output=UNSET if said or builder.answer is None else {"answer": builder.answer},
-        error=AttemptError(kind="system_error", message=said) if said else None,
+        error=system_error(said) if said else None,
         trajectory=builder.trajectory(truncated=truncated),
         input=sample.get("input", UNSET),
         expected={"target": sample["target"]} if sample.get("target") is not None else None,

@@ -18,7 +18,7 @@ from oloproof.importers.documents import documents
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
-from oloproof.model.case import AttemptError
+from oloproof.model.case import system_error
 from oloproof.model.values import Json
 
 SHELL: Final = "bash"
@@ -149,7 +149,7 @@ def _ended(
         line=line,
         case=name if isinstance(name, str) and name else None,
         output=UNSET if answer is None or is_broken else {"answer": answer},
-        error=AttemptError(kind="system_error", message=words) if is_broken else None,
+        error=system_error(words) if is_broken else None,
         trajectory=builder.trajectory(
             truncated=is_broken or words in CUT_OFF or builder.ends_on_open_call, errors_recorded=False
         ),

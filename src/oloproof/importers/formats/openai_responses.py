@@ -18,7 +18,7 @@ from oloproof.importers.conversations import Conversation, MessageError, certain
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
-from oloproof.model.case import AttemptError
+from oloproof.model.case import system_error
 from oloproof.model.values import Json
 
 UNFINISHED: Final = ("incomplete", "in_progress", "queued", "cancelled")
@@ -106,7 +106,7 @@ def _run(item: Conversation, file: str) -> Run:
         file=file,
         line=item.line,
         output=UNSET if failed or builder.answer is None else {"answer": builder.answer},
-        error=AttemptError(kind="system_error", message=said or "the response failed") if failed else None,
+        error=system_error(said or "the response failed") if failed else None,
         trajectory=builder.trajectory(
             truncated=failed or status in UNFINISHED or builder.ends_on_open_call,
             errors_recorded=teller.errors_recorded,

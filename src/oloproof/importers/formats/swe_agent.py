@@ -19,7 +19,7 @@ from oloproof.importers.documents import documents
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
-from oloproof.model.case import AttemptError
+from oloproof.model.case import system_error
 from oloproof.model.values import Json
 
 CUT_OFF: Final = ("exit_cost", "exit_context", "exit_total_execution_time", "exit_command_timeout")
@@ -199,7 +199,7 @@ def _ended(builder: Builder, value: dict[str, Any], opening: Sequence[dict[str, 
     submission = info.get("submission")
     answer = submission if isinstance(submission, str) else builder.answer
     facts = {"exit_status": status, "environment": value.get("environment"), "model_stats": info.get("model_stats")}
-    error = AttemptError(kind="system_error", message=words) if words in BROKEN else None
+    error = system_error(words) if words in BROKEN else None
     return Run(
         file=file,
         output=UNSET if answer is None or error is not None else {"answer": answer},

@@ -17,7 +17,7 @@ from oloproof.importers.documents import documents
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
-from oloproof.model.case import AttemptError
+from oloproof.model.case import system_error
 from oloproof.model.values import Json
 
 CUT_OFF: Final = ("max_steps", "timeout", "too_many_errors", "context_window_exceeded")
@@ -81,7 +81,7 @@ def _run(simulation: Fields, tasks: Mapping[str, Fields], file: str, line: int) 
         case=f"task_{name}" if name else None,
         trial=trial + 1 if type(trial) is int and trial >= 0 else None,
         output=UNSET if broken or builder.answer is None else {"answer": builder.answer},
-        error=AttemptError(kind="system_error", message=reason) if broken else None,
+        error=system_error(reason) if broken else None,
         trajectory=None if messages is None else builder.trajectory(truncated=truncated),
         input=_asked(tasks.get(name, {})),
         expected=_expected(tasks.get(name, {})),

@@ -15,7 +15,7 @@ from oloproof.importers.otel.plan import CALLING, Plan
 from oloproof.importers.otel.seen import NO_ROLES
 from oloproof.importers.otel.story import HandOff, Heard, Planned, Result, Turn
 from oloproof.importers.otel.traces import Trace
-from oloproof.model.case import AttemptError
+from oloproof.model.case import system_error
 from oloproof.model.values import Json
 
 CUT_OFF: Final = frozenset(
@@ -57,7 +57,7 @@ def run_of(traces: Sequence[Trace]) -> Run:
         line=first.line,
         case=first.conversation or None,
         output={"answer": builder.answer} if builder.answer is not None else UNSET,
-        error=None if error is None or limited else AttemptError(kind="system_error", message=error),
+        error=None if error is None or limited else system_error(error),
         trajectory=builder.trajectory(truncated=truncated, errors_recorded=plan.spans_tools or not calls),
         input=_input(plan),
         metadata=_metadata(traces),
