@@ -240,7 +240,7 @@ def stopped() -> Report:
 
 def odd() -> Report:
     """Hostile names, nothing observed, no bounds, an interrupted, partial run under somebody's approval."""
-    unseen = Distribution(floors=((0, 2),), excluded=1)
+    unseen = Distribution(floors=((0, 3),))
     cost = Distribution(observed=((0.0123456789, 3), (1234.5, 1)))
     return Report(
         run=Run(

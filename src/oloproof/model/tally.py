@@ -165,12 +165,11 @@ class Distribution(Struct, frozen=True, gc=False):
     """Values of a quantity over cases, as sorted (value, count) pairs.
 
     ``floors`` are the cases whose value is unknown but is at least the floor (a truncated count); a case about which
-    nothing is known has the floor 0, since no quantity here is negative. ``excluded`` cases are in neither.
+    nothing is known has the floor 0, since no quantity here is negative. Every case is in one of the two.
     """
 
     observed: tuple[tuple[float, int], ...] = ()
     floors: tuple[tuple[float, int], ...] = ()
-    excluded: int = 0
 
     @property
     def observed_count(self) -> int:
@@ -195,11 +194,7 @@ class Distribution(Struct, frozen=True, gc=False):
         return _expanded(self.floors)
 
     def __add__(self, other: Distribution) -> Distribution:
-        return Distribution(
-            _merged(self.observed, other.observed),
-            _merged(self.floors, other.floors),
-            self.excluded + other.excluded,
-        )
+        return Distribution(_merged(self.observed, other.observed), _merged(self.floors, other.floors))
 
 
 def _merged(a: tuple[tuple[float, int], ...], b: tuple[tuple[float, int], ...]) -> tuple[tuple[float, int], ...]:

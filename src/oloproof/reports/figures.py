@@ -161,7 +161,7 @@ def counts_text(metric: Metric, effective: float | None = None, *, not_run: int 
             return f"{counts}{always}{_worth(clusters, effective)}"
         case Quantile(quantile=written, distribution=values):
             rank = f"p{percent_of(written)} of {values.observed_count} observed"
-            return f"{rank} · {_unobserved(values.missing_count, values.excluded)}"
+            return f"{rank} · {_unobserved(values.missing_count, 0)}"
         case PassK(type=kind, k=k):
             sign = "@" if kind == "pass_at_k" else "^"
             counts = f"pass{sign}{k} of {metric.observed} observed"

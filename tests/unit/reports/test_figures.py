@@ -50,8 +50,8 @@ def test_no_estimate_rounds_into_certainty(passed: int, failed: int, text: str) 
 
 @pytest.mark.parametrize(("written", "name"), [("0.5", "p50"), ("0.95", "p95"), ("0.999", "p99.9"), ("0.10", "p10")])
 def test_quantiles_are_named_by_their_percentage(written: str, name: str) -> None:
-    metric = Quantile("x", "tokens", written, "tokens", Distribution(((1, 2),), ((0, 1),), 3))
-    assert counts_text(metric) == f"{name} of 2 observed · 1 missing · 3 excluded"
+    metric = Quantile("x", "tokens", written, "tokens", Distribution(((1, 2),), ((0, 1),)))
+    assert counts_text(metric) == f"{name} of 2 observed · 1 missing · 0 excluded"
 
 
 @pytest.mark.parametrize(
