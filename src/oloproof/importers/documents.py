@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from msgspec import DecodeError, MsgspecError, Struct
 from msgspec.json import decode
@@ -14,6 +15,9 @@ from oloproof.importers.source import Source
 from oloproof.model.values import BOM, Json, snapshot
 
 _BYTE = re.compile(r" *\(byte (?P<byte>\d+)\)")
+
+
+T = TypeVar("T")
 
 
 class NotJson(ValueError):
@@ -60,6 +64,16 @@ def documents(source: Source) -> Iterator[Document | Problem]:
 
 
 _BLANK = b" \t\r\n" + BOM
+
+
+def each_document(sources: Iterable[Source], tell: Callable[[Document, str], Iterator[T]]) -> Iterator[T | Problem]:
+    """What ``tell`` makes of each document of the files and of its file's name; problems as they are."""
+    for source in sources:
+        for document in documents(source):
+            if isinstance(document, Problem):
+                yield document
+            else:
+                yield from tell(document, source.name)
 
 
 def _whole(source: Source) -> Document | Problem:

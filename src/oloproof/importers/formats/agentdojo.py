@@ -17,7 +17,7 @@ from msgspec.json import encode
 
 from oloproof.errors import Problem
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
-from oloproof.importers.documents import documents
+from oloproof.importers.documents import Document, each_document
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
 from oloproof.importers.pairing import Call
@@ -54,17 +54,17 @@ def sniff(head: Head) -> Confidence | None:
 
 def read(sources: Sequence[Source]) -> Iterator[Item]:
     """Files of one run each, or exports of many. A case is a user's task and what was injected into it."""
-    for source in sources:
-        for document in documents(source):
-            match document:
-                case Problem():
-                    yield document
-                case _ if isinstance(run := document.value, dict) and isinstance(run.get("messages"), list):
-                    yield _run(run, source.name, document.line)
-                case _ if document.line:
-                    yield Lost("no_runs", source.name, document.line)
-                case _:
-                    yield Problem("OLO322", "no run: it has no messages", file=source.name)
+    yield from each_document(sources, _told)
+
+
+def _told(document: Document, file: str) -> Iterator[Item]:
+    match document.value:
+        case {"messages": list()} as run:
+            yield _run(run, file, document.line)
+        case _ if document.line:
+            yield Lost("no_runs", file, document.line)
+        case _:
+            yield Problem("OLO322", "no run: it has no messages", file=file)
 
 
 def _run(run: Fields, file: str, line: int) -> Run:

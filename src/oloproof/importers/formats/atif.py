@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
-from oloproof.importers.documents import documents
+from oloproof.importers.documents import Document, each_document
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.pairing import Call
@@ -46,15 +46,15 @@ def sniff(head: Head) -> Confidence | None:
 
 def read(sources: Sequence[Source]) -> Iterator[Item]:
     """Files of one trajectory each (or JSON Lines of them), named by their ``session_id``."""
-    for source in sources:
-        for document in documents(source):
-            match document:
-                case Problem():
-                    yield document
-                case _ if isinstance(whole := document.value, dict) and isinstance(whole.get("steps"), list):
-                    yield _run(whole, source.name, document.line)
-                case _:
-                    yield Problem("OLO322", "no trajectory: it has no steps", file=source.name, line=document.line)
+    yield from each_document(sources, _told)
+
+
+def _told(document: Document, file: str) -> Iterator[Item]:
+    match document.value:
+        case {"steps": list()} as whole:
+            yield _run(whole, file, document.line)
+        case _:
+            yield Problem("OLO322", "no trajectory: it has no steps", file=file, line=document.line)
 
 
 def _run(whole: Fields, file: str, line: int) -> Run:

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers.builder import Builder, joined_text, object_of, text_id
-from oloproof.importers.documents import documents
+from oloproof.importers.documents import Document, each_document
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -50,15 +50,12 @@ def _content(message: Json) -> Json:
 
 def read(sources: Sequence[Source]) -> Iterator[Item]:
     """Files of one run each, named by their ``instance_id`` or after the file."""
-    for source in sources:
-        for document in documents(source):
-            match document:
-                case Problem():
-                    yield document
-                case _ if isinstance(run := _run(document.value, source.name, document.line), str):
-                    yield Problem("OLO322", run, file=source.name, line=document.line)
-                case _:
-                    yield run
+    yield from each_document(sources, _told)
+
+
+def _told(document: Document, file: str) -> Iterator[Item]:
+    run = _run(document.value, file, document.line)
+    yield Problem("OLO322", run, file=file, line=document.line) if isinstance(run, str) else run
 
 
 def _run(value: Json, file: str, line: int) -> Run | str:

@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
-from oloproof.importers.documents import documents
+from oloproof.importers.documents import Document, each_document
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -49,15 +49,12 @@ def sniff(head: Head) -> Confidence | None:
 
 def read(sources: Sequence[Source]) -> Iterator[Item]:
     """Files of one run each, named after the file."""
-    for source in sources:
-        for document in documents(source):
-            match document:
-                case Problem():
-                    yield document
-                case _ if isinstance(run := _run(document.value, source.name), str):
-                    yield Problem("OLO322", run, file=source.name, line=document.line)
-                case _:
-                    yield run
+    yield from each_document(sources, _told)
+
+
+def _told(document: Document, file: str) -> Iterator[Item]:
+    run = _run(document.value, file)
+    yield Problem("OLO322", run, file=file, line=document.line) if isinstance(run, str) else run
 
 
 def _run(value: Json, file: str) -> Run | str:

@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers.builder import Builder, declared_call, joined_text, list_of, object_of, text_id
-from oloproof.importers.documents import documents
+from oloproof.importers.documents import Document, each_document
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -45,21 +45,19 @@ def sniff(head: Head) -> Confidence | None:
 
 def read(sources: Sequence[Source]) -> Iterator[Item]:
     """Files of all simulations with their tasks, or of one simulation each. A case is a task."""
-    for source in sources:
-        for document in documents(source):
-            match document:
-                case Problem():
-                    yield document
-                case _ if simulations := list_of(object_of(document.value).get("simulations")):
-                    whole = object_of(document.value)
-                    tasks = {text_id(task.get("id")): task for task in map(object_of, list_of(whole.get("tasks")))}
-                    for simulation in map(object_of, simulations):
-                        yield _run(simulation, tasks, source.name, 0)
-                case _ if "task_id" in object_of(document.value):
-                    yield _run(object_of(document.value), {}, source.name, document.line)
-                case _:
-                    what = "neither simulations nor one of them"
-                    yield Problem("OLO322", what, file=source.name, line=document.line)
+    yield from each_document(sources, _told)
+
+
+def _told(document: Document, file: str) -> Iterator[Item]:
+    whole = object_of(document.value)
+    if simulations := list_of(whole.get("simulations")):
+        tasks = {text_id(task.get("id")): task for task in map(object_of, list_of(whole.get("tasks")))}
+        for simulation in map(object_of, simulations):
+            yield _run(simulation, tasks, file, 0)
+    elif "task_id" in whole:
+        yield _run(whole, {}, file, document.line)
+    else:
+        yield Problem("OLO322", "neither simulations nor one of them", file=file, line=document.line)
 
 
 def _run(simulation: Fields, tasks: Mapping[str, Fields], file: str, line: int) -> Run:
