@@ -53,13 +53,20 @@ TraceFormat = Literal[
 """What foreign traces may be read as; ``auto``: each file as what it looks like."""
 
 
+Isolation = Literal["worker", "process"]
+"""Whether cases share one worker process, or each has one while it runs."""
+
+
 class CallableSystem(Struct, frozen=True, kw_only=True):
-    """A Python function, ``module:function``, imported by the worker with ``directory`` first on its path."""
+    """A Python function, ``module:function``, imported by the worker with ``directory`` first on its path. Under the
+    ``isolation`` process each case that runs has a worker of its own, of ``memory_mb`` at most."""
 
     target: str
     directory: str
     concurrency: int = 1
     timeout_s: float = 60.0
+    isolation: Isolation = "worker"
+    memory_mb: int | None = None
 
 
 class CommandSystem(Struct, frozen=True, kw_only=True):

@@ -131,6 +131,13 @@ def _system(
     if section.format is not None and section.recorded is None:
         message = "format says what recorded files are, and the system is run"
         problems.at(node.place("format"), codes.CONFLICTING_KEYS, message, hint="remove it")
+    isolated = section.callable is not None and section.isolation == "process"
+    if section.memory_mb is not None and not isolated:
+        message = "memory_mb bounds the process of one case, and cases have none of their own"
+        problems.at(node.place("memory_mb"), codes.CONFLICTING_KEYS, message, hint="write isolation: process")
+    if section.isolation == "process" and section.callable is None:
+        message = "isolation is about a callable; a command has a process for each case anyway"
+        problems.at(node.place("isolation"), codes.CONFLICTING_KEYS, message, hint="remove it")
     kind = _kind(section, node, directory, recorded, problems)
     return SystemSpec(kind=kind, name=section.name, version=section.version, records=section.records)
 
@@ -144,7 +151,14 @@ def _kind(
         return RecordedSystem(patterns=tuple(recorded), files=tuple(recorded), imported=imported)
     home, concurrency, timeout_s = str(directory.resolve()), section.concurrency, section.timeout_s
     if section.callable is not None:
-        return CallableSystem(target=section.callable, directory=home, concurrency=concurrency, timeout_s=timeout_s)
+        return CallableSystem(
+            target=section.callable,
+            directory=home,
+            concurrency=concurrency,
+            timeout_s=timeout_s,
+            isolation=section.isolation,
+            memory_mb=section.memory_mb,
+        )
     if section.command is not None:
         return CommandSystem(command=section.command, directory=home, concurrency=concurrency, timeout_s=timeout_s)
     if section.http is not None:
@@ -282,11 +296,13 @@ def _digest(values: Mapping[str, Any], section: SystemSection, measures: Measure
 
     The policy is left out, since it decides runs that are already judged; so is the concurrency, which judges nothing.
     """
+    system = msgspec.to_builtins(replace(section, concurrency=1))
+    at_default = {key for key, value in (("isolation", "worker"), ("memory_mb", None)) if system[key] == value}
     asked = {
         "project": values["project"],
         "dataset": values.get("dataset"),
         "cases": values.get("cases"),
-        "system": replace(section, concurrency=1),
+        "system": {key: value for key, value in system.items() if key not in at_default},
         "evaluators": [measures.evaluators, measures.users],
         "metrics": measures.metrics,
         "slices": measures.slices,

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from oloproof.model.decision import IntervalMethod, Policy
-from oloproof.model.project import MOST_TRIALS, QuantitySource, TraceFormat
+from oloproof.model.project import MOST_TRIALS, Isolation, QuantitySource, TraceFormat
 from oloproof.model.run import IntervalChoice
 from oloproof.model.stopping import StopMethod
 from oloproof.model.tally import MIN_SLICE_SUPPORT
@@ -85,6 +85,13 @@ class SystemSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     timeout_s: Annotated[
         float, Meta(gt=0, le=604_800, description="Seconds after which a case that has not ended is missing (timeout).")
     ] = 60.0
+    isolation: Annotated[
+        Isolation, Meta(description="process: each case that runs has a worker process, killed when it is late.")
+    ] = "worker"
+    memory_mb: Annotated[
+        Annotated[int, Meta(ge=128, le=1 << 24)] | None,
+        Meta(description="Memory of such a process, in mebibytes of address space."),
+    ] = None
 
 
 class QuantileEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -34,6 +34,10 @@ def load(project: Project, *, in_process: bool = False) -> AbstractContextManage
             from oloproof.runner.inprocess import local_system
 
             return local_system(kind, project.config)
+        case CallableSystem(isolation="process") as kind:
+            from oloproof.runner.isolated import IsolatedSystem
+
+            return IsolatedSystem(kind, project.config).started()
         case CallableSystem() as kind:
             from oloproof.runner.system import WorkerSystem
 

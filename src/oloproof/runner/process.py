@@ -185,6 +185,12 @@ class WorkerProcess:
         self._log.write(self.printed())
         self._close()
 
+    def end(self) -> None:
+        """End the process and all that it started; whoever waits for it is told."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
     def _end(self) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)

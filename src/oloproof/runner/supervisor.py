@@ -185,6 +185,19 @@ class Supervisor(Generic[Job, Result]):
             self._worker.kill()
         self._forget()
 
+    def replace_worker(self) -> None:
+        """End the worker, which holds nothing any more; the next job gets another."""
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
+
+    def abort(self) -> None:
+        """End the worker while another thread waits for it, and start no other: what it held is lost."""
+        self._stopping = True
+        self._fruitless = FRUITLESS_WORKERS
+        if self._worker is not None:
+            self._worker.end()
+
     def stop(self) -> None:
         """Launch nothing more. May be called from a signal handler or another thread."""
         self._stopping = True

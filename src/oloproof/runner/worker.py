@@ -10,6 +10,7 @@ from __future__ import annotations
 import faulthandler
 import fcntl
 import os
+import resource
 import select
 import signal
 import socket
@@ -92,6 +93,8 @@ class Worker:
         declared, is_async = Declared(), False
         match order:
             case LoadSystem(target):
+                if order.memory_mb is not None:
+                    resource.setrlimit(resource.RLIMIT_AS, (order.memory_mb << 20, order.memory_mb << 20))
                 sys.argv = [target]
                 system = load_function(target, directory)
                 require_one_argument(system, target)
