@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from oloproof.importers.blocks import CALLS, THINKING, blocks_of, is_call, tell_result, tokens_of
+from oloproof.importers.blocks import THINKING, blocks_of, is_call, tell_result, tokens_of
 from oloproof.importers.builder import Builder, kind_of, object_of, text_id
 from oloproof.importers.conversations import Conversation, MessageError, certain_where, own_facts, read_conversations
 from oloproof.importers.format import Confidence, Importer, Item, Run
@@ -22,7 +22,6 @@ from oloproof.model.values import Json
 
 CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded", "pause_turn")
 """Stop reasons after which the model had more to say."""
-_CERTAIN: Final = (*CALLS, *THINKING, "tool_result")
 _STREAMED: Final = ("message_start", "content_block_start", "content_block_delta", "content_block_stop")
 
 LOSSES: Final[Mapping[str, str]] = {
