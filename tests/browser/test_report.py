@@ -77,18 +77,18 @@ def test_what_was_expected_stands_beside_what_was_found(opened: Any, tmp_path: P
 def test_the_keyboard_goes_from_case_to_case_and_to_what_offends(opened: Any, report: Path) -> None:
     page = opened.at(report, "#case=first")
     page.keyboard.press("j")
-    page.wait_for_function("document.querySelector('#case h1').textContent === 'second'")
+    page.locator("#case h1", has_text="second").wait_for()
     page.keyboard.press("o")
     page.wait_for_selector("#step-2.here")
     page.keyboard.press("k")
-    page.wait_for_function("document.querySelector('#case h1').textContent === 'first'")
+    page.locator("#case h1", has_text="first").wait_for()
 
 
 def test_the_skip_link_leaves_the_case_open(opened: Any, report: Path) -> None:
     page = opened.at(report, "#case=second")
     page.focus(".skip")
     page.keyboard.press("Enter")
-    page.wait_for_function("location.hash === '#top'")
+    page.wait_for_url("**#top")
     assert page.locator("#case h1").is_visible()
 
 
