@@ -368,7 +368,7 @@ TABLE = [
         "server",
         alter(('callable: "app:run"', "server: localhost")),
         ["4:10: unknown key 'server' [OLO105]"],
-        "the keys are: name, version, callable, command, http, recorded, format, records, concurrency, timeout_s",
+        "the keys are: name, version, callable, command, http, recorded, format, records, concurrency, timeout_s, isolation, memory_mb",
     ),
     Bad(
         "glob",
