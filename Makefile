@@ -59,7 +59,7 @@ test-world: venv ## Run the tests that kill processes, fill disks or need a serv
 	$(if $(WORLD),$(BIN)/pytest -q -n 2 $(WORLD),@echo "no tests/faults or tests/browser")
 
 bench: venv ## Print the benchmarks' ratios
-	@for name in startup run judge rules compare plan imports runtime; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@for name in startup run judge rules compare plan imports page runtime; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache examples/*/.oloproof
