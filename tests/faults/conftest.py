@@ -1,0 +1,8 @@
+"""Ctrl-C reaches what these tests start, also where they run in the background of a shell that ignores it."""
+
+from __future__ import annotations
+
+import signal
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored is inherited, a handler is not
