@@ -9,7 +9,7 @@ import click
 
 from oloproof import gates, pipeline
 from oloproof.cli.base_policy import base_policy_options, relaxed_from
-from oloproof.cli.common import config_option, json_option, print_json
+from oloproof.cli.common import config_option, counted, json_option, print_json
 from oloproof.errors import ExitCode
 from oloproof.project import load, read_cases
 from oloproof.reports.document import check_document
@@ -49,11 +49,11 @@ def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_js
         )
         print_json(document)
         sys.exit(code)
-    known = "cases not known before they are recorded" if count is None else _counted(count, "case", "cases")
+    known = "cases not known before they are recorded" if count is None else counted(count, "case")
     print(
-        f"{inert(project.name)}: {known}, {_counted(len(criteria), 'criterion', 'criteria')},"
-        f" {_counted(len(project.metrics), 'quantile', 'quantiles')}: no problems,"
-        f" {_counted(len(warnings), 'warning', 'warnings')}; the system was not loaded"
+        f"{inert(project.name)}: {known}, {counted(len(criteria), 'criterion', 'criteria')},"
+        f" {counted(len(project.metrics), 'quantile')}: no problems,"
+        f" {counted(len(warnings), 'warning')}; the system was not loaded"
     )
     for outlook in outlooks:
         print(f"  {inert(outlook.rule)}: {outlook.text}")
@@ -68,7 +68,3 @@ def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_js
     if relaxed == ():
         print(f"  nothing was relaxed against {inert(str(base_policy))}")
     sys.exit(code)
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"

@@ -8,12 +8,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct
 
 from oloproof import pipeline
 from oloproof.errors import BrokenError, UsageError
@@ -83,9 +84,27 @@ class _Text(click.types.StringParamType):
 TEXT = _Text()
 
 
+class Shown(Struct, frozen=True, kw_only=True):
+    """In which forms a report is asked for: on stdout as JSON or as tables, and in files. ``all_slices`` shows all the
+    metrics of slices in the tables."""
+
+    as_json: bool
+    markdown: Path | None
+    junit: Path | None
+    html: Path | None
+    all_slices: bool
+
+
 def report_options(command: F) -> F:
     """``--json``, ``--markdown FILE``, ``--junit FILE``, ``--html FILE`` and ``--slices``, for every command that ends
-    in a report."""
+    in a report; it is given them as one value, ``shown``."""
+
+    @wraps(command)
+    def gathered(*arguments: Any, **parameters: Any) -> Any:
+        shown = Shown(**{name: parameters.pop(name) for name in Shown.__struct_fields__})
+        return command(*arguments, **parameters, shown=shown)
+
+    options: Any = gathered
     for option in (
         click.option("--slices", "all_slices", is_flag=True, help="All metrics of the slices, with their intervals."),
         click.option("--html", type=OutputFile(), help="Also write one HTML file that opens offline."),
@@ -93,8 +112,13 @@ def report_options(command: F) -> F:
         click.option("--markdown", type=OutputFile(), help="Also write Markdown for a pull request."),
         json_option,
     ):
-        command = option(command)
-    return command
+        options = option(options)
+    return cast(F, options)
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """``1 case``, ``2 cases``; ``plural`` where an s does not make it."""
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
 def given(context: click.Context) -> list[str]:
@@ -132,38 +156,28 @@ def real_ports(store: Store) -> Ports:
     )
 
 
-def show_report(
-    report: Report,
-    store: Store,
-    *,
-    config: Path,
-    as_json: bool,
-    markdown: Path | None,
-    junit: Path | None,
-    html: Path | None,
-    all_slices: bool = False,
-) -> None:
+def show_report(report: Report, store: Store, *, config: Path, shown: Shown) -> None:
     """The report in every file asked for, and then on stdout, which so holds it or what went wrong, never both."""
-    if html is not None:
-        write_html(html, report, store, config=config)
-    if as_json and markdown is None and junit is None:
+    if shown.html is not None:
+        write_html(shown.html, report, store, config=config)
+    if shown.as_json and shown.markdown is None and shown.junit is None:
         print_json(report_document(report))
         return
     drawn = view(report, config=named_config(config))
-    if markdown is not None:
+    if shown.markdown is not None:
         from oloproof.reports.markdown import render as render_markdown
 
-        write_file(markdown, [render_markdown(drawn)])
-    if junit is not None:
+        write_file(shown.markdown, [render_markdown(drawn)])
+    if shown.junit is not None:
         from oloproof.reports.junit import junit as render_junit
 
-        write_file(junit, render_junit(drawn, verdict_rows(store, report.run, reruns=False)))
-    if as_json:
+        write_file(shown.junit, render_junit(drawn, verdict_rows(store, report.run, reruns=False)))
+    if shown.as_json:
         print_json(report_document(report))
     else:
         from oloproof.reports import terminal
 
-        print_rendered(partial(terminal.render, drawn, all_slices=all_slices))
+        print_rendered(partial(terminal.render, drawn, all_slices=shown.all_slices))
 
 
 def write_html(path: Path, report: Report, store: Store, *, config: Path, content: bool = True) -> None:

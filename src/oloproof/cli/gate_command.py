@@ -9,7 +9,16 @@ import click
 
 from oloproof import pipeline
 from oloproof.cli.base_policy import base_policy_options, relaxed_from
-from oloproof.cli.common import TEXT, config_option, find_run, open_store, real_ports, report_options, show_report
+from oloproof.cli.common import (
+    TEXT,
+    Shown,
+    config_option,
+    find_run,
+    open_store,
+    real_ports,
+    report_options,
+    show_report,
+)
 from oloproof.errors import Problem, UsageError
 from oloproof.model.decision import Policy
 from oloproof.project import load
@@ -31,11 +40,7 @@ def command(
     by: str | None,
     base_policy: Path | None,
     fail_on_relaxed: bool,
-    as_json: bool,
-    markdown: Path | None,
-    junit: Path | None,
-    html: Path | None,
-    all_slices: bool,
+    shown: Shown,
 ) -> None:
     """Decide a stored run again, under the policy at hand, without running or judging anything.
 
@@ -54,16 +59,7 @@ def command(
         relaxed = relaxed_from(base_policy, policy, config=place, fail=fail_on_relaxed)
         report = pipeline.gate(header, project, real_ports(store), approve=approved, by=by or "")
         report = pipeline.beside_base(report, relaxed or (), fail=fail_on_relaxed)
-        show_report(
-            report,
-            store,
-            config=config,
-            as_json=as_json,
-            markdown=markdown,
-            junit=junit,
-            html=html,
-            all_slices=all_slices,
-        )
+        show_report(report, store, config=config, shown=shown)
     sys.exit(report.gate.exit_code)
 
 

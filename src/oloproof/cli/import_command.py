@@ -9,7 +9,16 @@ from pathlib import Path
 import click
 from msgspec.structs import asdict
 
-from oloproof.cli.common import TEXT, OutputFile, json_option, metadata_option, print_json, strict_option, write_chunks
+from oloproof.cli.common import (
+    TEXT,
+    OutputFile,
+    counted,
+    json_option,
+    metadata_option,
+    print_json,
+    strict_option,
+    write_chunks,
+)
 from oloproof.errors import OloproofError, Problem, UsageError, with_article
 from oloproof.importers.cases import CaseRows
 from oloproof.importers.format import Importer
@@ -68,18 +77,18 @@ def command(
             raise
         raise failed(plugin, "failed", error) from error
     if as_json:
-        counted = (
+        by_file = (
             (file, counts.importer.name, asdict(counts.summary), counts.losses) for file, counts in found.files.items()
         )
-        print_json(import_document(str(output), counted, cases=None if cases is None else str(cases)))
+        print_json(import_document(str(output), by_file, cases=None if cases is None else str(cases)))
     else:
         for file, counts in found.files.items():
             _print_summary(file, counts, sniffed=format_name == AUTO)
         if rows is not None and rows.conflicts:
-            print(f"{_counted(rows.conflicts, 'case')} whose runs were not asked the same: the first was taken")
+            print(f"{counted(rows.conflicts, 'case')} whose runs were not asked the same: the first was taken")
         print(f"wrote {output}", file=sys.stderr)
         if rows is not None:
-            print(f"wrote {cases} ({_counted(len(rows), 'case')})", file=sys.stderr)
+            print(f"wrote {cases} ({counted(len(rows), 'case')})", file=sys.stderr)
 
 
 def _plugged_in(name: str) -> tuple[Plugin, Importer]:
@@ -105,13 +114,9 @@ def _print_summary(file: str, found: FileCounts, *, sniffed: bool) -> None:
     if sniffed:
         print(f"{file}: taken for {found.importer.name} ({found.importer.about})")
     print(
-        f"{file}: {_counted(counts.trajectories, 'trajectory', 'trajectories')}, {_counted(counts.steps, 'step')},"
-        f" {_counted(counts.calls, 'call')} ({counts.unanswered} unanswered), {_counted(counts.results, 'result')}"
-        f" ({_counted(counts.errors, 'error')}), {_counted(counts.agents, 'agent')}, {counts.truncated} truncated"
+        f"{file}: {counted(counts.trajectories, 'trajectory', 'trajectories')}, {counted(counts.steps, 'step')},"
+        f" {counted(counts.calls, 'call')} ({counts.unanswered} unanswered), {counted(counts.results, 'result')}"
+        f" ({counted(counts.errors, 'error')}), {counted(counts.agents, 'agent')}, {counts.truncated} truncated"
     )
     for _, count, meaning in found.told_losses():
         print(f"  not carried over: {count} × {meaning}")
-
-
-def _counted(count: int, noun: str, plural: str = "") -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"

@@ -14,6 +14,7 @@ from oloproof import pipeline
 from oloproof.cli.common import (
     COUNT,
     TEXT,
+    Shown,
     config_option,
     find_run,
     given,
@@ -77,11 +78,7 @@ def command(
     log: bool,
     plugin: str | None,
     as_csv: bool,
-    as_json: bool,
-    markdown: Path | None,
-    junit: Path | None,
-    html: Path | None,
-    all_slices: bool,
+    shown: Shown,
 ) -> None:
     """Show a run, its failing cases, or one case step by step.
 
@@ -97,26 +94,17 @@ def command(
         if case_id is not None:
             trials = _trials(store, header, case_id) if header.trials > 1 or header.reruns else []
             record = store.case(header.id, case_id, trial or _telling(trials))
-            _show_case(record, trials, as_json=as_json, all_steps=all_steps)
+            _show_case(record, trials, as_json=shown.as_json, all_steps=all_steps)
         elif plugin is not None:
             _show_plugged_in(pipeline.stored_report(store, header, store.policy(header.id)), plugin)
         elif log:
             sys.stdout.writelines(f"{line}\n" for line in inert_lines(store.log(header.id)))
         elif failures or missing or verdicts:
             listing: Listing = "failures" if failures else "missing" if missing else "verdicts"
-            _show_verdicts(store, header, listing, as_json=as_json, as_csv=as_csv, config=config)
+            _show_verdicts(store, header, listing, as_json=shown.as_json, as_csv=as_csv, config=config)
         else:
             report = pipeline.stored_report(store, header, store.policy(header.id))
-            show_report(
-                report,
-                store,
-                config=config,
-                as_json=as_json,
-                markdown=markdown,
-                junit=junit,
-                html=html,
-                all_slices=all_slices,
-            )
+            show_report(report, store, config=config, shown=shown)
 
 
 def _refuse_ignored(given: list[str]) -> None:

@@ -11,6 +11,7 @@ from oloproof import pipeline
 from oloproof.cli.baselines import baseline_named
 from oloproof.cli.common import (
     OutputFile,
+    Shown,
     config_option,
     metadata_option,
     open_store,
@@ -51,11 +52,7 @@ def command(
     baseline: str | None,
     no_gate: bool,
     run_id_file: Path | None,
-    as_json: bool,
-    markdown: Path | None,
-    junit: Path | None,
-    html: Path | None,
-    all_slices: bool,
+    shown: Shown,
 ) -> None:
     """Judge trajectories recorded earlier; nothing is run.
 
@@ -73,9 +70,7 @@ def command(
         hint = "name the files: oloproof judge traces.jsonl; or write `system: {recorded: traces.jsonl}`"
         raise UsageError(Problem("OLO616", "the system is run, not recorded", hint, file=project.config))
     cases = None if project.dataset is None else read_cases(project)
-    rehearse(
-        project, cases, as_json=as_json, markdown=markdown is not None, junit=junit is not None, html=html is not None
-    )
+    rehearse(project, cases, shown)
     with open_store(config, create=True) as store, watched(run_id_file) as watch:
         was = baseline_named(store, baseline, config) if baseline else None
         if was is not None and cases is not None:
@@ -83,16 +78,7 @@ def command(
         request = pipeline.Request(gated=not no_gate, baseline=was)
         report = pipeline.run(project, cases, request, real_ports(store), watch)
         watch.close()
-        show_report(
-            report,
-            store,
-            config=config,
-            as_json=as_json,
-            markdown=markdown,
-            junit=junit,
-            html=html,
-            all_slices=all_slices,
-        )
+        show_report(report, store, config=config, shown=shown)
     sys.exit(report.gate.exit_code)
 
 

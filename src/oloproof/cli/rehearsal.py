@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from oloproof import pipeline, runner
 from oloproof.cli import forget
+from oloproof.cli.common import Shown
 from oloproof.model.project import Project, RecordedSystem
 from oloproof.project import Cases
 from oloproof.reports.document import encode, report_document
@@ -16,16 +17,7 @@ from oloproof.reports.view import view
 from oloproof.stats import level
 
 
-def rehearse(
-    project: Project,
-    cases: Cases | None,
-    *,
-    as_json: bool,
-    markdown: bool,
-    junit: bool,
-    html: bool,
-    stops_early: bool = False,
-) -> None:
+def rehearse(project: Project, cases: Cases | None, shown: Shown, *, stops_early: bool = False) -> None:
     """Draw a report of one made-up case into nothing, and import nothing from the project's directory from here on.
 
     ``cases`` None: recordings are their own dataset, and may hold trials and clusters that nobody has seen yet.
@@ -39,19 +31,19 @@ def rehearse(
     report = pipeline.rehearsal(project, stops_early=stops_early, related=related)
     drawn = view(report)
     encode(report_document(report))
-    if not as_json:
+    if not shown.as_json:
         from oloproof.reports import terminal
 
         terminal.render(drawn, width=200, color=True, encoding="utf-8")
-    if markdown:
+    if shown.markdown is not None:
         from oloproof.reports.markdown import render as render_markdown
 
         render_markdown(drawn)
-    if junit:
+    if shown.junit is not None:
         from oloproof.reports.junit import junit as render_junit
 
         list(render_junit(drawn, ()))
-    if html:
+    if shown.html is not None:
         from oloproof.reports.html import report_page
 
         list(report_page(report, ()))

@@ -18,6 +18,7 @@ from oloproof.cli.common import (
     COUNT,
     TEXT,
     OutputFile,
+    Shown,
     config_option,
     find_run,
     given,
@@ -88,11 +89,7 @@ def command(
     max_wall_s: float | None,
     retry_errors: bool,
     resume_changed: bool,
-    as_json: bool,
-    markdown: Path | None,
-    junit: Path | None,
-    html: Path | None,
-    all_slices: bool,
+    shown: Shown,
     **_: Any,
 ) -> None:
     """Run the system over the dataset, judge, measure and gate.
@@ -127,15 +124,7 @@ def command(
         _refuse_unknown(asked.case_ids, {case.id for case in cases})
         _refuse_empty(selection.slice, cases)
     stops_early = pipeline.wished(project, request) is not None
-    rehearse(
-        project,
-        cases,
-        as_json=as_json,
-        markdown=markdown is not None,
-        junit=junit is not None,
-        html=html is not None,
-        stops_early=stops_early,
-    )
+    rehearse(project, cases, shown, stops_early=stops_early)
     with open_store(config, create=True) as store, watched(run_id_file) as watch:
         baseline = baseline_named(store, asked.baseline, config) if asked.baseline else None
         if baseline is not None and cases is not None and not selection:
@@ -143,16 +132,7 @@ def command(
         request = replace(request, baseline=baseline, asked=asked.words(baseline))
         report = pipeline.run(project, cases, request, real_ports(store), watch)
         watch.close()
-        show_report(
-            report,
-            store,
-            config=config,
-            as_json=as_json,
-            markdown=markdown,
-            junit=junit,
-            html=html,
-            all_slices=all_slices,
-        )
+        show_report(report, store, config=config, shown=shown)
     sys.exit(report.gate.exit_code)
 
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, MsgspecError, Struct, UnsetType, ValidationError
 
 from oloproof.importers.duplicates import repeated_key
-from oloproof.model.case import AttemptError, State
+from oloproof.model.case import AttemptError, State, system_error
 from oloproof.model.recording import decoded
 from oloproof.model.trajectory import Checkpoint, ConstraintCheck, Step, TerminalStatus, Trajectory, contradiction
 from oloproof.record.journal import (
@@ -25,7 +25,7 @@ from oloproof.record.journal import (
     StepRecorded,
     recorded,
 )
-from oloproof.runner.protocol import RunCase, refuse_deep
+from oloproof.runner.protocol import Ran, RunCase, refuse_deep
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """How long an answer may be; a longer one is that case's error."""
@@ -77,6 +77,18 @@ class Answer(NamedTuple):
     trajectory: Trajectory | None
     state: State | None = None
 
+    def ran(self, order: RunCase, *, duration_ms: float, log: str = "") -> Ran:
+        """The same as what a worker says of an attempt."""
+        return Ran(
+            order.n,
+            output=self.output,
+            error=self.error,
+            trajectory=self.trajectory,
+            state=self.state,
+            log=log,
+            duration_ms=duration_ms,
+        )
+
 
 _EVENTS = ("trace", "step", "check", "checkpoint")
 _decode = msgspec.json.Decoder(Line).decode
@@ -105,14 +117,14 @@ def answer(data: bytes, order: RunCase, failure: AttemptError | None = None) -> 
         trajectory = told.sound_prefix()
         wrong = wrong or f"its trajectory contradicts itself: {contradicted}"
     if failure is None and wrong is not None:
-        failure = AttemptError(kind="system_error", message=wrong)
+        failure = system_error(wrong)
     if failure is not None:
         return Answer(UNSET, failure, trajectory)
     assert told.document is not None
     said, state = told.document.error, told.document.state or None
     if said is UNSET or said is None:
         return Answer(told.document.output, None, trajectory, state)
-    error = AttemptError(kind="system_error", message=said) if isinstance(said, str) else said
+    error = system_error(said) if isinstance(said, str) else said
     return Answer(UNSET, error, trajectory, state)
 
 

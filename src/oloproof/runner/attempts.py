@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from oloproof.model.case import AttemptError
+from oloproof.model.case import AttemptError, system_error
 from oloproof.model.values import Json, snapshot
 from oloproof.record.case import CurrentCase, Recorder, enter
 from oloproof.record.journal import Event
@@ -72,8 +72,8 @@ class CaseJob:
             if isinstance(line, bytes):
                 break
             why = f"what the case left cannot be sent: {line}"
-            line = encoded(replace(smaller, error=smaller.error or _error(why)))
-        return line if isinstance(line, bytes) else encode(Ran(self.n, error=_error(line)))
+            line = encoded(replace(smaller, error=smaller.error or system_error(why)))
+        return line if isinstance(line, bytes) else encode(Ran(self.n, error=system_error(line)))
 
     def _enter(self) -> None:
         order = self._order
@@ -92,7 +92,7 @@ class CaseJob:
     def _returned(self, output: Any) -> Ran:
         wrong = _no_value(output)
         if wrong is not None:
-            return self._ran(UNSET, _error(wrong))
+            return self._ran(UNSET, system_error(wrong))
         try:
             return self._ran(snapshot(output), None)
         except BaseException as exc:  # the output's own code runs to copy it
@@ -113,10 +113,6 @@ class CaseJob:
             printed_before=self._log.before,
             duration_ms=(perf_counter() - self._started) * 1000,
         )
-
-
-def _error(message: str) -> AttemptError:
-    return AttemptError(kind="system_error", message=message)
 
 
 def _no_value(output: Any) -> str | None:

@@ -96,15 +96,7 @@ class _Command:
             with self._lock:
                 self._running.discard(process)
         said = answer(bytes(process.printed), order, failure)
-        return Ran(
-            order.n,
-            output=said.output,
-            error=said.error,
-            trajectory=said.trajectory,
-            state=said.state,
-            log=kept_text(bytes(process.told)),
-            duration_ms=(perf_counter() - started) * 1000,
-        )
+        return said.ran(order, duration_ms=(perf_counter() - started) * 1000, log=kept_text(bytes(process.told)))
 
 
 class _Process:

@@ -70,14 +70,7 @@ class _Server:
             said = self._post(order)
         except Exception as exc:  # whatever a server can make of a connection
             said = Answer(UNSET, self._failure(exc), None)
-        return Ran(
-            order.n,
-            output=said.output,
-            error=said.error,
-            trajectory=said.trajectory,
-            state=said.state,
-            duration_ms=(perf_counter() - started) * 1000,
-        )
+        return said.ran(order, duration_ms=(perf_counter() - started) * 1000)
 
     def _post(self, order: RunCase) -> Answer:
         until = monotonic() + self._kind.timeout_s

@@ -20,7 +20,7 @@ from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
 from oloproof.importers.langchain_messages import Message, heard_of, message_of, messages_of
 from oloproof.importers.source import Source
-from oloproof.model.case import AttemptError
+from oloproof.model.case import system_error
 from oloproof.model.values import Json
 
 CUT_OFF: Final = ("GraphRecursionError", "GraphInterrupt", "NodeInterrupt")
@@ -114,7 +114,7 @@ def _run(runs: Sequence[Fields], file: str, line: int) -> Run:
         line=line,
         case=example or None,
         output=UNSET if error else outputs if answer is UNSET and outputs else answer,
-        error=AttemptError(kind="system_error", message=error) if broken else None,
+        error=system_error(error) if broken else None,
         trajectory=builder.trajectory(truncated=truncated or broken or builder.ends_on_open_call),
         input=inputs if inputs is not None else {"messages": list(teller.opening)} if teller.opening else UNSET,
         metadata=_facts(root),

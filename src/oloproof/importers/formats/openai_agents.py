@@ -20,7 +20,7 @@ from oloproof.importers.documents import documents
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
-from oloproof.model.case import AttemptError
+from oloproof.model.case import system_error
 from oloproof.model.values import Json
 
 CUT_OFF: Final = ("max turns exceeded", "maxturnsexceeded")
@@ -115,7 +115,7 @@ def _run(name: str, trace: _Trace) -> Run:
         file=trace.file,
         line=trace.line,
         output=UNSET if broken or stopped is not None or builder.answer is None else {"answer": builder.answer},
-        error=AttemptError(kind="system_error", message=broken) if broken else None,
+        error=system_error(broken) if broken else None,
         trajectory=builder.trajectory(truncated=truncated or bool(broken) or builder.ends_on_open_call),
         input={"messages": list(teller.opening)} if teller.opening else UNSET,
         metadata={key: fact for key, fact in facts.items() if fact is not None} | object_of(own.get("metadata")),
