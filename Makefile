@@ -25,6 +25,10 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
 	@touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-world: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev,docs,world]'
+	@touch $@ $(VENV)/.installed $(VENV)/.installed-dev
+
 # The demo is to show a gate that blocks, so exit 1 is what it asks for, and nothing else will do.
 define show
 	@printf '\n%s\n' $(1)
@@ -39,8 +43,10 @@ demo: $(VENV)/.installed ## Install, judge two agents and see both gates block
 
 venv: $(VENV)/.installed-dev ## Install with the developer tools
 
-test: venv ## Run the tests (all but faults and browser)
-	$(BIN)/pytest -q -n 2 --ignore=tests/faults --ignore=tests/browser
+WORLD := tests/faults tests/browser tests/frameworks tests/servers
+
+test: venv ## Run the tests (all but those of test-world)
+	$(BIN)/pytest -q -n 2 $(WORLD:%=--ignore=%)
 
 static: venv ## Lint, format, types and layers
 	$(BIN)/ruff check
@@ -53,10 +59,8 @@ docs: venv ## Build the documentation into site/
 
 check: static test docs ## What a change must pass
 
-WORLD := $(wildcard tests/faults tests/browser)
-
-test-world: venv ## Run the tests that kill processes, fill disks or need a server
-	$(if $(WORLD),$(BIN)/pytest -q -n 2 $(WORLD),@echo "no tests/faults or tests/browser")
+test-world: $(VENV)/.installed-world ## Run the tests that kill processes, or need a browser, a server or a framework
+	$(BIN)/pytest -q -n 2 $(wildcard $(WORLD))
 
 bench: venv ## Print the benchmarks' ratios
 	@for name in startup run judge rules compare plan imports page runtime; do $(BIN)/python benchmarks/$$name.py || exit 1; done
