@@ -297,6 +297,36 @@ SOUND: dict[str, list[Any]] = {
             ],
         }
     ],
+    "pydantic-ai": [
+        {
+            "id": "c",
+            "output_tool_name": "report",
+            "messages": [
+                {
+                    "kind": "request",
+                    "parts": [{"part_kind": "user-prompt", "content": ["t", {"kind": "text-content", "content": "t"}]}],
+                },
+                {
+                    "kind": "response",
+                    "usage": {"input_tokens": 1},
+                    "state": "complete",
+                    "parts": [
+                        {"part_kind": "text", "content": "t"},
+                        {"part_kind": "tool-call", "tool_name": "f", "args": "{}", "tool_call_id": "1"},
+                        {"part_kind": "tool-call", "tool_name": "report", "args": {}, "tool_call_id": "2"},
+                    ],
+                },
+                {
+                    "kind": "request",
+                    "parts": [
+                        {"part_kind": "tool-return", "tool_name": "f", "content": "c", "outcome": "failed"},
+                        {"part_kind": "retry-prompt", "tool_name": "report", "content": "c", "tool_call_id": "2"},
+                    ],
+                },
+                {"kind": "response", "parts": [{"part_kind": "text", "content": "t"}], "finish_reason": "length"},
+            ],
+        }
+    ],
     "agentdojo": [
         {
             "suite_name": "s",

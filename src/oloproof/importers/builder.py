@@ -74,9 +74,9 @@ class Builder:
             self.answer = content
         self._add("final" if final else "message", facts, arguments=said)
 
-    def end(self) -> None:
-        """What was said last ends the run."""
-        self.steps[-1] = replace(self.steps[-1], kind="final")
+    def end(self, step: int = -1) -> None:
+        """What was said last, or in the step of that number (from 0), ends the run."""
+        self.steps[step] = replace(self.steps[step], kind="final")
 
     def hear(self, said: Json, *, kind: StepKind = "message", **facts: Unpack[Facts]) -> None:
         """A user or the environment says something. Where no agent is given, it is for whoever takes the next step."""

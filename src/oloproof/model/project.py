@@ -47,6 +47,7 @@ TraceFormat = Literal[
     "openai-agents",
     "openai-responses",
     "otel",
+    "pydantic-ai",
     "swe-agent",
     "tau2",
 ]

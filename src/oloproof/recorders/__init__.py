@@ -5,6 +5,8 @@ Each recorder works inside of a case, and imports the framework that it listens 
 
 from __future__ import annotations
 
+from oloproof.recorders.mcp import record_mcp
+from oloproof.recorders.messages import record_anthropic, record_openai, record_pydantic_ai
 from oloproof.recorders.otel import record_otel
 
-__all__ = ["record_otel"]
+__all__ = ["record_anthropic", "record_mcp", "record_openai", "record_otel", "record_pydantic_ai"]

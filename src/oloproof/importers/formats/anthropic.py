@@ -63,14 +63,15 @@ def _is_telling(block: Json) -> bool:
 def read(sources: Sequence[Source]) -> Iterator[Item]:
     """Files of a message list, an object with ``messages``, a list of either, or JSON Lines of them or of messages. A
     run's case is its ``id``, ``case_id`` or ``case``."""
-    return read_conversations(sources, is_message=_is_message, run=_run)
+    return read_conversations(sources, is_message=_is_message, run=run)
 
 
 def _is_message(value: Json) -> bool:
     return isinstance(value, dict) and "role" in value and "messages" not in value
 
 
-def _run(item: Conversation, file: str) -> Run:
+def run(item: Conversation, file: str) -> Run:
+    """The run that a conversation is. Raises :class:`MessageError`."""
     match item.value:
         case {"messages": list(messages)}:
             value = item.value

@@ -67,7 +67,7 @@ def _is_function_call(call: dict[str, Any]) -> bool:
 def read(sources: Sequence[Source]) -> Iterator[Item]:
     """Files of a message list, an object with ``messages``, a list of either, JSON Lines of them or of messages, or
     tau-bench results. A run's case is its ``id``, ``case_id`` or ``case``."""
-    return read_conversations(sources, is_message=_is_message, run=_run)
+    return read_conversations(sources, is_message=_is_message, run=run)
 
 
 def _is_message(value: Json) -> bool:
@@ -77,7 +77,8 @@ def _is_message(value: Json) -> bool:
 # --- one run -------------------------------------------------------------------------------------------------------
 
 
-def _run(item: Conversation, file: str) -> Run:
+def run(item: Conversation, file: str) -> Run:
+    """The run that a conversation is. Raises :class:`MessageError`."""
     match item.value:
         case {"traj": list(messages)}:
             return _tau_bench(item, item.value, messages, file)

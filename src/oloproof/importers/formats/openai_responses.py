@@ -53,10 +53,10 @@ LOSSES: Final[Mapping[str, str]] = {
 
 
 def sniff(head: Head) -> Confidence | None:
-    return certain_where(head, _is_ours)
+    return certain_where(head, is_ours)
 
 
-def _is_ours(value: Json) -> bool:
+def is_ours(value: Json) -> bool:
     match value:
         case {"object": "response", "output": list()}:
             return True
@@ -67,9 +67,9 @@ def _is_ours(value: Json) -> bool:
         case {"role": str(), "content": [{"type": "input_text" | "output_text"}, *_]}:
             return True
         case list(items):
-            return any(map(_is_ours, items))
+            return any(map(is_ours, items))
         case dict(held):
-            return any(any(map(_is_ours, list_of(held.get(key)))) for key in ("items", "input", "output"))
+            return any(any(map(is_ours, list_of(held.get(key)))) for key in ("items", "input", "output"))
         case _:
             return False
 
@@ -77,7 +77,7 @@ def _is_ours(value: Json) -> bool:
 def read(sources: Sequence[Source]) -> Iterator[Item]:
     """Files of an item list, an object with ``items`` or with ``input`` and ``output``, a list of either, or JSON Lines
     of them or of items. A run's case is its ``case_id`` or ``case``, or the ``id`` of its response."""
-    return read_conversations(sources, is_message=_is_item, run=_run)
+    return read_conversations(sources, is_message=_is_item, run=run)
 
 
 def _is_item(value: Json) -> bool:
@@ -88,7 +88,8 @@ def _is_item(value: Json) -> bool:
     return isinstance(value.get("type"), str) and not ("input" in value and "output" in value)
 
 
-def _run(item: Conversation, file: str) -> Run:
+def run(item: Conversation, file: str) -> Run:
+    """The run that a conversation is. Raises :class:`MessageError`."""
     value = {"items": item.value} if isinstance(item.value, list) else object_of(item.value)
     response = object_of(value.get("response")) or value
     items = _items(value, response)

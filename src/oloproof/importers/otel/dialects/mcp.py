@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import UNSET
 
+from oloproof.importers.builder import joined_text
 from oloproof.importers.otel.messages import blocks_text, json_or_text
 from oloproof.importers.otel.seen import Seen
 from oloproof.importers.otel.spans import Span, text_of
+from oloproof.model.values import Json
 
 _CALL = "tools/call"
 
@@ -23,8 +27,16 @@ def read(span: Span) -> Seen | None:
     seen = Seen(role="tool", tool=name or spelled)
     result = json_or_text(attributes.get("gen_ai.tool.call.result", UNSET))
     if isinstance(result, dict) and "content" in result:
-        told = blocks_text(result["content"])
-        seen.result = result["structuredContent"] if result.get("structuredContent") is not None else told
-        if result.get("isError") is True:
-            seen.error = told if isinstance(told, str) and told else "error"
+        seen.result, error = outcome(result)
+        seen.error = error or seen.error
     return seen
+
+
+def outcome(result: dict[str, Any]) -> tuple[Json, str | None]:
+    """What a ``CallToolResult`` gave, and its error, None where it is none."""
+    content, structured = result["content"], result.get("structuredContent")
+    given = blocks_text(content) if structured is None else structured
+    if result.get("isError") is not True:
+        return given, None
+    said = joined_text(content)
+    return given, said if isinstance(said, str) and said else "error"
