@@ -7,12 +7,12 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fakes.projects import answered, oloproof, project
-from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.case import Attempt, AttemptError
 from oloproof.model.trajectory import Step, Trajectory
 from oloproof.pipeline.budget import Budget, Spending
-from oloproof.runner.recorded import Attempted
 
 COSTLY = """
 from oloproof import current_case, system
@@ -25,20 +25,20 @@ def run(case):
 """
 
 
-def attempted(*costs: float | None, error: AttemptError | None = None) -> Attempted:
+def attempt(*costs: float | None, error: AttemptError | None = None) -> Attempt:
     steps = tuple(Step(index=at, kind="message", cost_usd=cost) for at, cost in enumerate(costs, 1))
-    return Attempted(Case(id="c"), Attempt(case_id="c", error=error, trajectory=Trajectory(steps=steps)))
+    return Attempt(case_id="c", error=error, trajectory=Trajectory(steps=steps))
 
 
-NOT_RUN = attempted(error=AttemptError(kind="not_run", message="stopped"))
+NOT_RUN = attempt(error=AttemptError(kind="not_run", message="stopped"))
 
 
-def stopped_after(spending: Spending, items: list[Attempted]) -> int | None:
+def stopped_after(spending: Spending, items: list[Attempt]) -> int | None:
     """How many attempts came until the system was stopped, None where it was not."""
     stops: list[int] = []
-    given: list[Attempted] = []
+    given: list[Attempt] = []
 
-    def giving() -> Iterator[Attempted]:
+    def giving() -> Iterator[Attempt]:
         for item in items:
             given.append(item)
             yield item
@@ -51,28 +51,29 @@ def stopped_after(spending: Spending, items: list[Attempted]) -> int | None:
 @pytest.mark.parametrize(("most", "after"), [(0.4, 1), (0.5, 1), (0.51, 2), (1.0, 2), (2.0, 4), (9.0, None)])
 def test_it_is_spent_with_the_attempt_that_reaches_it(most: float, after: int | None) -> None:
     spending = Spending(Budget(cost_usd=most), lambda: 0.0)
-    assert stopped_after(spending, [attempted(0.25, 0.25)] * 4) == after
+    assert stopped_after(spending, [attempt(0.25, 0.25)] * 4) == after
 
 
 @pytest.mark.parametrize(("most", "after"), [(0.5, 1), (1, 1), (3, 3), (100, None)])
 def test_time_is_taken_by_the_stopwatch_that_is_given(most: float, after: int | None) -> None:
     ticks = count()
     spending = Spending(Budget(wall_s=most), lambda: float(next(ticks)))
-    assert stopped_after(spending, [attempted()] * 4) == after
+    assert stopped_after(spending, [attempt()] * 4) == after
 
 
 def test_what_was_left_and_what_had_no_price_are_told() -> None:
     spending = Spending(Budget(cost_usd=0.5), lambda: 0.0)
-    assert stopped_after(spending, [attempted(0.25, None), attempted(0.3), NOT_RUN, NOT_RUN]) == 2
+    assert stopped_after(spending, [attempt(0.25, None), attempt(0.3), NOT_RUN, NOT_RUN]) == 2
     assert spending.told == (
         "the budget was spent (0.55 USD of 0.5): 2 attempts were not run; `run --resume` completes the run",
         "1 attempt has steps without a cost, which count as nothing in --max-cost-usd",
     )
 
 
-def test_what_stood_before_costs_nothing_now() -> None:
+def test_attempts_that_were_made_again_cost_what_they_cost() -> None:
     spending = Spending(Budget(cost_usd=0.5), lambda: 0.0)
-    assert stopped_after(spending, [attempted(9.0)._replace(judgments=()), attempted(0.25)]) is None
+    dear = replace(attempt(0.1), earlier=(attempt(0.3), attempt(0.2)))
+    assert stopped_after(spending, [attempt(0.01), dear, attempt(0.01)]) == 2
 
 
 def test_a_run_that_spent_its_budget_is_completed_by_another(tmp_path: Path) -> None:
@@ -84,7 +85,8 @@ def test_a_run_that_spent_its_budget_is_completed_by_another(tmp_path: Path) -> 
     assert passed >= 4
     assert missing > 0
     assert any(f"{missing} attempts were not run" in warning for warning in done.json["warnings"])
-    done = oloproof(tmp_path, "run", "--resume", "latest", "--max-cost-usd", "1000", "--json")
+    the_rest = str(missing * 0.25 + 0.1)  # what stood before costs nothing now
+    done = oloproof(tmp_path, "run", "--resume", "latest", "--max-cost-usd", the_rest, "--json")
     assert (done.code, done.verdict("right")) == (0, (400, 0, 0, 0))
     assert not [warning for warning in done.json["warnings"] if "budget" in warning]
 

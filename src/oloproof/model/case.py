@@ -10,6 +10,10 @@ from oloproof.model.trajectory import Trajectory
 
 ErrorKind = Literal["system_error", "timeout", "not_run"]
 
+Infrastructure = Literal["rate_limit", "connection", "unavailable"]
+"""What came between a system and a service that it uses: it asked too often, it did not reach the service or lost the
+connection, or the service said that it cannot answer now."""
+
 
 class Case(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the system is asked and what is expected of it. ``line`` is where the dataset says so, 0 when unknown."""
@@ -23,16 +27,34 @@ class Case(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AttemptError(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why an attempt did not end normally. ``traceback`` holds the user's frames only."""
+    """Why an attempt did not end normally. ``traceback`` holds the user's frames only.
+
+    ``infrastructure`` is what was in the way where the system itself is not known to be at fault, None where nothing of
+    the kind is known; ``retry_after_s`` is how many seconds a service asked to be left alone for.
+    """
 
     kind: ErrorKind
     message: str
     traceback: str | None = None
+    infrastructure: Infrastructure | None = None
+    retry_after_s: float | None = None
 
 
-def system_error(message: str) -> AttemptError:
+def system_error(
+    message: str,
+    *,
+    traceback: str | None = None,
+    infrastructure: Infrastructure | None = None,
+    retry_after_s: float | None = None,
+) -> AttemptError:
     """That the system under test broke, in the words of whoever noticed."""
-    return AttemptError(kind="system_error", message=message)
+    return AttemptError(
+        kind="system_error",
+        message=message,
+        traceback=traceback,
+        infrastructure=infrastructure,
+        retry_after_s=retry_after_s,
+    )
 
 
 class State(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, field
 
-from oloproof.model.case import Case
+from oloproof.model.case import Case, Infrastructure
 from oloproof.model.decision import Policy
 from oloproof.model.evidence import Evaluator
 from oloproof.model.run import IntervalChoice
@@ -58,6 +58,34 @@ Isolation = Literal["worker", "process"]
 """Whether cases share one worker process, or each has one while it runs."""
 
 
+class Backoff(Struct, frozen=True, kw_only=True):
+    """How long an attempt waits before it is made again: ``first_s``, then twice as long each time, but never longer
+    than ``max_s``."""
+
+    first_s: float = 1.0
+    max_s: float = 60.0
+
+
+class Retry(Struct, frozen=True, kw_only=True):
+    """Which attempts are made again: those that ended with an infrastructure error of a kind in ``on``, up to
+    ``attempts`` in all."""
+
+    attempts: int = 3
+    on: tuple[Infrastructure, ...] = ("rate_limit", "connection", "unavailable")
+    backoff: Backoff = Backoff()
+
+
+class Launching(Struct, frozen=True, kw_only=True):
+    """How attempts are launched: which are made again (None: none), and how many a minute may begin (None: as many as
+    there are)."""
+
+    retry: Retry | None = None
+    max_per_minute: float | None = None
+
+
+AT_ONCE = Launching()
+
+
 class CallableSystem(Struct, frozen=True, kw_only=True):
     """A Python function, ``module:function``, imported by the worker with ``directory`` first on its path. Under the
     ``isolation`` process each case that runs has a worker of its own, of ``memory_mb`` at most."""
@@ -68,6 +96,7 @@ class CallableSystem(Struct, frozen=True, kw_only=True):
     timeout_s: float = 60.0
     isolation: Isolation = "worker"
     memory_mb: int | None = None
+    launching: Launching = Launching()
 
 
 class CommandSystem(Struct, frozen=True, kw_only=True):
@@ -77,6 +106,7 @@ class CommandSystem(Struct, frozen=True, kw_only=True):
     directory: str
     concurrency: int = 1
     timeout_s: float = 60.0
+    launching: Launching = Launching()
 
 
 class HttpSystem(Struct, frozen=True, kw_only=True):
@@ -87,6 +117,7 @@ class HttpSystem(Struct, frozen=True, kw_only=True):
     headers_env: dict[str, str] = {}
     concurrency: int = 1
     timeout_s: float = 60.0
+    launching: Launching = Launching()
 
 
 LiveSystem = CallableSystem | CommandSystem | HttpSystem

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
-from oloproof.runner.recorded import Attempted
+from oloproof.model.case import Attempt
 
 
 class Budget(Struct, frozen=True, kw_only=True):
@@ -29,15 +29,16 @@ class Spending:
         self._unpriced = 0
         self._not_run = 0
 
-    def within(self, attempted: Iterable[Attempted], stop: Callable[[], None]) -> Iterator[Attempted]:
-        """The same attempts; ``stop`` is called when the budget is spent."""
-        for item in attempted:
-            if item.judgments is None:
-                self._see(item)
-                if not self._spent and (spent := self._over()):
-                    self._spent = spent
-                    stop()
-            yield item
+    def within(self, attempts: Iterable[Attempt], stop: Callable[[], None]) -> Iterator[Attempt]:
+        """The same attempts, each as the last of those that were made; ``stop`` is called when the budget is spent."""
+        stopped = False
+        for attempt in attempts:
+            for each in (*attempt.earlier, attempt):
+                self._pay(each)
+            if not stopped and not self.may_launch():
+                stopped = True
+                stop()
+            yield attempt
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -51,8 +52,14 @@ class Spending:
             told.append(f"{what} steps without a cost, which count as nothing in --max-cost-usd")
         return tuple(told)
 
-    def _see(self, item: Attempted) -> None:
-        error, trajectory = item.attempt.error, item.attempt.trajectory
+    def may_launch(self) -> bool:
+        """Whether there is something left. May be asked from any thread."""
+        if not self._spent:
+            self._spent = self._over()
+        return not self._spent
+
+    def _pay(self, attempt: Attempt) -> None:
+        error, trajectory = attempt.error, attempt.trajectory
         if error is not None and error.kind == "not_run":
             self._not_run += 1
             return
@@ -67,7 +74,6 @@ class Spending:
         budget = self._budget
         if budget.cost_usd is not None and self._cost_usd >= budget.cost_usd:
             return f"{self._cost_usd:.4g} USD of {budget.cost_usd:g}"
-        took = self._monotonic() - self._began
-        if budget.wall_s is not None and took >= budget.wall_s:
+        if budget.wall_s is not None and (took := self._monotonic() - self._began) >= budget.wall_s:
             return f"{took:.0f} s of {budget.wall_s:g}"
         return ""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from oloproof import evaluators, runner
 from oloproof.model.comparison import Comparison, Rerun
 from oloproof.model.decision import MaxNewFailures, Policy
+from oloproof.model.judgment import Judgment
 from oloproof.model.project import Project
 from oloproof.model.run import CaseRecord, Run
-from oloproof.pipeline.counting import evidence_of
+from oloproof.pipeline.counting import evidence_of, verdicts_of
 from oloproof.pipeline.ports import Ports, Watch
 from oloproof.pipeline.resuming import attempts
 from oloproof.project import Cases
@@ -64,5 +65,7 @@ def _judged(
     """Each re-run as it is kept: after all attempts of the run, and in none of its counts."""
     places = ("",) * len(run.slices)
     for ordinal, (item, seen) in enumerate(evidence_of(attempted, user_judge), start=run.cases * run.trials):
-        judgments = item.judgments or evaluators.judge(project.evaluators, seen)
+        judgments: Sequence[Judgment] | None = item.judgments
+        if judgments is None:
+            judgments = verdicts_of(project, item, evaluators.judge(project.evaluators, seen))
         yield stored_case(ordinal, item.case, item.attempt, judgments, places=places)

@@ -16,7 +16,7 @@ from oloproof.metrics import Measurement, Repeated
 from oloproof.model.case import Attempt, Case
 from oloproof.model.collector import collector_paused
 from oloproof.model.evidence import Evidence
-from oloproof.model.judgment import Judgment
+from oloproof.model.judgment import Judgment, missing
 from oloproof.model.project import METADATA_PREFIX, Project
 from oloproof.model.run import Run, RunStatus
 from oloproof.model.tally import Measured, with_vacuous
@@ -86,6 +86,7 @@ def judge_and_keep(
         cases=measured.cases,
         trials=count.trials,
         clustered=clustered,
+        retried=count.retried,
         digest=count.digest.hexdigest(),
         stopping=None if course is None else course.outcome(),
     )
@@ -105,6 +106,7 @@ class _Count:
         self.clusters: dict[str, str] = {}
         self.trials = header.trials
         self.not_run = False
+        self.retried = 0
         self._cases = 0
 
     def judged(self, block: Sequence[tuple[Attempted, Evidence]]) -> list[StoredCase]:
@@ -129,6 +131,7 @@ class _Count:
             self.digest.add(row)
         self.trials = max(self.trials, *[row.trial for row in rows])
         self.not_run = self.not_run or any(each.error is not None and each.error.kind == "not_run" for each in seen)
+        self.retried += sum(len(each.attempt.earlier) for each in seen)
         for each in seen:
             if (cluster := self._project.cluster_of(each.case)) is not None:
                 self.clusters[each.case.id] = cluster
@@ -140,11 +143,11 @@ class _Count:
         """Those that the store has are never given again."""
         fresh = [each for attempted, each in block if attempted.judgments is None]
         judged = evaluators.judge_all(self._project.evaluators, fresh)
-        if len(fresh) == len(seen) and not any(attempted.settled for attempted, _ in block):
+        if len(fresh) == len(seen) and not any(attempted.settled or attempted.before for attempted, _ in block):
             return judged
         rest = iter(judged)
         return [
-            _filled_in(attempted.settled, next(rest)) if attempted.judgments is None else attempted.judgments
+            verdicts_of(self._project, attempted, next(rest)) if attempted.judgments is None else attempted.judgments
             for attempted, _ in block
         ]
 
@@ -156,9 +159,31 @@ class _Count:
         return range(first, self._cases)
 
 
+def verdicts_of(project: Project, attempted: Attempted, judged: Sequence[Judgment]) -> Sequence[Judgment]:
+    """What the attempts before it had settled, and for what they left open how this one was ``judged``: no verdict is
+    thrown again until it falls well.
+
+    Of one that waits to be made again nothing is settled yet: it is judged with the one that is made.
+    """
+    error = attempted.attempt.error
+    if error is not None and error.kind == "not_run":
+        return judged
+    settled: Sequence[Judgment] = attempted.settled
+    for before in attempted.before:
+        words = evaluators.judge(project.evaluators, Evidence(attempted.case, before))
+        settled = _filled_in(settled, list(map(_without_error, words)))
+    return _filled_in(settled, judged)
+
+
+def _without_error(judgment: Judgment) -> Judgment:
+    """What is said of an attempt but for its error, which was in its way and is not the system's
+    (``on_system_error: fail``)."""
+    if judgment.verdict == "fail" and judgment.reason == "system_error":
+        return missing("system_error")
+    return judgment
+
+
 def _filled_in(settled: Sequence[Judgment], judged: Sequence[Judgment]) -> Sequence[Judgment]:
-    """What an attempt that ended with an error had settled, and for what it left open the next one's verdicts: no
-    verdict is thrown again until it falls well."""
     if not settled:
         return judged
     return [new if old.verdict == "missing" else old for old, new in zip(settled, judged, strict=True)]

@@ -19,8 +19,8 @@ from oloproof.store import Kept
 
 
 class Resumed(Struct, frozen=True):
-    """A run that goes on: its header as it was, what is ``stored`` of it, and what of that is made ``again`` since it
-    ended with an error."""
+    """A run that goes on: its header as it was, what is ``stored`` of it, and what of that is made ``again``, since it
+    ended with an error or waited to be made again."""
 
     was: Run
     stored: Kept
@@ -52,7 +52,8 @@ def taken_up(run_id: str, ports: Ports, *, retry_errors: bool) -> Resumed:
     if was.is_concluded:
         ended = "is complete" if was.status == "complete" else "stopped early, since its verdict was settled"
         raise UsageError(Problem("OLO414", f"run {was.id} {ended}: there is nothing to resume"))
-    return Resumed(was, ports.store.kept(was.id))
+    stored = ports.store.kept(was.id)
+    return Resumed(was, stored, stored.waiting)
 
 
 def continued(resumed: Resumed, header: Run, ports: Ports, *, changed_too: bool, config: str) -> Run:
@@ -72,7 +73,6 @@ def continued(resumed: Resumed, header: Run, ports: Ports, *, changed_too: bool,
         asked=was.asked,
         resumed=(*was.resumed, rfc3339(ports.now())),
         changed=(*was.changed, *changed),
-        retried=was.retried + len(resumed.again),
     )
 
 
@@ -116,16 +116,26 @@ def attempts(
         elif key in again:
             yield _made_again(case, again[key], next(fresh))
         else:
-            yield Attempted(case, next(fresh))
+            attempt = next(fresh)
+            yield Attempted(case, attempt, before=attempt.earlier)
     for attempt in fresh:
         raise ValueError(f"nobody asked for case {attempt.case_id!r}, trial {attempt.trial}")
 
 
 def _made_again(case: Case, before: CaseRecord, attempt: Attempt) -> Attempted:
-    if attempt.error is not None and attempt.error.kind == "not_run":
-        return Attempted(before.case, before.attempt, judgments=_verdicts(before))
-    earlier = (*before.attempt.earlier, replace(before.attempt, earlier=()))
-    return Attempted(case, replace(attempt, earlier=earlier), settled=_verdicts(before))
+    if _never_began(before.attempt):  # it waited to be made again when the run was stopped
+        earlier = (*before.attempt.earlier, *attempt.earlier)
+        return Attempted(case, replace(attempt, earlier=earlier), before=earlier)
+    if _never_began(attempt):
+        if not attempt.earlier:
+            return Attempted(before.case, before.attempt, judgments=_verdicts(before))
+        attempt = replace(attempt.earlier[-1], earlier=attempt.earlier[:-1])
+    earlier = (*before.attempt.earlier, replace(before.attempt, earlier=()), *attempt.earlier)
+    return Attempted(case, replace(attempt, earlier=earlier), settled=_verdicts(before), before=attempt.earlier)
+
+
+def _never_began(attempt: Attempt) -> bool:
+    return attempt.error is not None and attempt.error.kind == "not_run"
 
 
 def _verdicts(record: CaseRecord) -> tuple[Judgment, ...]:

@@ -15,7 +15,7 @@ from oloproof.model.comparison import Comparison
 from oloproof.model.project import LiveSystem, Project, RecordedSystem
 from oloproof.model.run import CaseRecord, Report, Run
 from oloproof.model.selection import Selection
-from oloproof.pipeline.budget import Budget, Spending
+from oloproof.pipeline.budget import Spending
 from oloproof.pipeline.comparing import compare
 from oloproof.pipeline.confirming import confirmed
 from oloproof.pipeline.counting import Counted, evidence_of, judge_and_keep
@@ -83,10 +83,9 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             trials = range(1, header.trials + 1)
             tried = ((case, trial) for case in chosen for trial in trials)
             window = None if planned is None else planned.window
-            attempted = attempts(tried, kept, loaded.run(asked, trials=trials, window=window, done=kept), again)
             spending = Spending(request.budget, ports.monotonic)
-            if request.budget != Budget():
-                attempted = spending.within(attempted, loaded.stop)
+            fresh = loaded.run(asked, trials=trials, window=window, done=kept, may_launch=spending.may_launch)
+            attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again)
             course = None if planned is None else EarlyStop(planned, loaded.stop)
             counted = judge_and_keep(project, header, evidence_of(attempted, user_judge), ports, watch, course)
             comparison = _compared(project, counted, ports, request.baseline)

@@ -16,13 +16,16 @@ from msgspec.structs import replace
 from oloproof.errors import Problem
 from oloproof.model.decision import Policy
 from oloproof.model.project import (
+    Backoff,
     CallableSystem,
     CommandSystem,
     HttpSystem,
     ImportSpec,
+    Launching,
     LiveSystem,
     Project,
     RecordedSystem,
+    Retry,
     SystemSpec,
     trajectory_readers,
 )
@@ -138,6 +141,9 @@ def _system(
     if section.isolation == "process" and section.callable is None:
         message = "isolation is about a callable; a command has a process for each case anyway"
         problems.at(node.place("isolation"), codes.CONFLICTING_KEYS, message, hint="remove it")
+    if section.retry is not None and section.retry.backoff.first_s > section.retry.backoff.max_s:
+        message = "backoff.first_s is longer than backoff.max_s"
+        problems.at(node.place("retry"), codes.CONFLICTING_KEYS, message, hint="raise max_s, or lower first_s")
     kind = _kind(section, node, directory, recorded, problems)
     return SystemSpec(kind=kind, name=section.name, version=section.version, records=section.records)
 
@@ -150,6 +156,7 @@ def _kind(
         _check_named(recorded, problems)
         return RecordedSystem(patterns=tuple(recorded), files=tuple(recorded), imported=imported)
     home, concurrency, timeout_s = str(directory.resolve()), section.concurrency, section.timeout_s
+    launching = _launching(section)
     if section.callable is not None:
         return CallableSystem(
             target=section.callable,
@@ -158,14 +165,28 @@ def _kind(
             timeout_s=timeout_s,
             isolation=section.isolation,
             memory_mb=section.memory_mb,
+            launching=launching,
         )
     if section.command is not None:
-        return CommandSystem(command=section.command, directory=home, concurrency=concurrency, timeout_s=timeout_s)
+        command = section.command
+        return CommandSystem(
+            command=command, directory=home, concurrency=concurrency, timeout_s=timeout_s, launching=launching
+        )
     if section.http is not None:
-        http = section.http
-        return HttpSystem(url=http.url, headers_env=http.headers_env, concurrency=concurrency, timeout_s=timeout_s)
+        url, headers = section.http.url, section.http.headers_env
+        return HttpSystem(
+            url=url, headers_env=headers, concurrency=concurrency, timeout_s=timeout_s, launching=launching
+        )
     patterns = (section.recorded,) if isinstance(section.recorded, str) else section.recorded or ()
     return replace(_recorded(patterns, directory, node.place("recorded"), problems), imported=imported)
+
+
+def _launching(section: SystemSection) -> Launching:
+    said, retry = section.retry, None
+    if said is not None:
+        backoff = Backoff(first_s=said.backoff.first_s, max_s=said.backoff.max_s)
+        retry = Retry(attempts=said.attempts, on=said.on, backoff=backoff)
+    return Launching(retry=retry, max_per_minute=section.max_per_minute)
 
 
 def _recorded(patterns: tuple[str, ...], directory: Path, node: Node, problems: Problems) -> RecordedSystem:
@@ -257,7 +278,8 @@ def _idle_keys(section: SystemSection, written: Fields) -> tuple[str, ...]:
     system = written.entry("system")
     if section.recorded is None or system is None or not isinstance(system.value, Fields):
         return ()
-    idle = [entry.key for entry in system.value.entries if entry.key in ("concurrency", "timeout_s")]
+    running = ("concurrency", "timeout_s", "max_per_minute", "retry")
+    idle = [entry.key for entry in system.value.entries if entry.key in running]
     return tuple(f"system.{key} does nothing: recordings are not run" for key in idle)
 
 
@@ -294,10 +316,12 @@ def _gate(
 def _digest(values: Mapping[str, Any], section: SystemSection, measures: Measures) -> str:
     """SHA-256 of what is asked, whatever its spelling: order of keys, comments and written defaults do not count.
 
-    The policy is left out, since it decides runs that are already judged; so is the concurrency, which judges nothing.
+    The policy is left out, since it decides runs that are already judged; so is what says how attempts are launched,
+    which judges nothing.
     """
     system = msgspec.to_builtins(replace(section, concurrency=1))
     at_default = {key for key, value in (("isolation", "worker"), ("memory_mb", None)) if system[key] == value}
+    at_default |= {"max_per_minute", "retry"}
     asked = {
         "project": values["project"],
         "dataset": values.get("dataset"),

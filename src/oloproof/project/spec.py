@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from oloproof.model.case import Infrastructure
 from oloproof.model.decision import IntervalMethod, Policy
-from oloproof.model.project import MOST_TRIALS, Isolation, QuantitySource, TraceFormat
+from oloproof.model.project import MOST_TRIALS, Isolation, QuantitySource, Retry, TraceFormat
 from oloproof.model.run import IntervalChoice
 from oloproof.model.stopping import StopMethod
 from oloproof.model.tally import MIN_SLICE_SUPPORT
@@ -45,6 +46,7 @@ Review = Annotated[bool, Meta(description="A pass waits for a person's approval.
 # What a key that is left out means is said by the types that the keys become.
 _SHOWN = IntervalChoice()
 _DECIDING = Policy(rules=())
+_RETRYING = Retry()
 
 
 class HttpSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,6 +56,30 @@ class HttpSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     headers_env: Annotated[
         dict[Name, Name], Meta(description="By header, the environment variable that holds its value.")
     ] = {}
+
+
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+
+
+class BackoffSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long an attempt waits before it is made again; twice as long each time."""
+
+    first_s: Annotated[Seconds, Meta(description="Seconds before the second attempt.")] = _RETRYING.backoff.first_s
+    max_s: Annotated[
+        Seconds, Meta(description="Never longer, also where a service asks for more: then it is not made again.")
+    ] = _RETRYING.backoff.max_s
+
+
+class RetrySection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Attempts that ended with an infrastructure error are made again."""
+
+    attempts: Annotated[int, Meta(ge=2, le=100, description="How many in all, the first included.")] = (
+        _RETRYING.attempts
+    )
+    on: Annotated[
+        tuple[Infrastructure, ...], Meta(min_length=1, description="The kinds of error after which one is made again.")
+    ] = _RETRYING.on
+    backoff: BackoffSection = BackoffSection()
 
 
 class SystemSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -92,6 +118,11 @@ class SystemSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Annotated[int, Meta(ge=128, le=1 << 24)] | None,
         Meta(description="Memory of such a process, in mebibytes of address space."),
     ] = None
+    max_per_minute: Annotated[
+        Annotated[float, Meta(gt=0, le=100_000)] | None,
+        Meta(description="At most so many attempts begin in a minute, evenly spread, those made again included."),
+    ] = None
+    retry: RetrySection | None = None
 
 
 class QuantileEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -138,7 +138,8 @@ def _output(attempt: Attempt) -> str:
 
 
 def _error(error: AttemptError) -> str:
-    return f"{error.kind}: {inert(error.message, TEXT_LIMIT)}"
+    kind = error.kind if error.infrastructure is None else f"{error.kind} ({error.infrastructure})"
+    return f"{kind}: {inert(error.message, TEXT_LIMIT)}"
 
 
 def _value(value: Any) -> str:

@@ -232,6 +232,8 @@ def _run(run: Run, *, cases: int) -> Document:
         document["partial"] = run.partial
     if run.in_process:
         document["in_process"] = True
+    if run.retried:
+        document["retried"] = run.retried
     if run.stopping is not None:
         document["early_stopping"] = _stopping(run.stopping)
     return document
@@ -293,7 +295,12 @@ def _error_group(group: ErrorGroup) -> Document:
 
 
 def _error(error: AttemptError) -> Document:
-    return {"kind": error.kind, "message": error.message, "traceback": error.traceback}
+    document: Document = {"kind": error.kind, "message": error.message, "traceback": error.traceback}
+    if error.infrastructure is not None:
+        document["infrastructure"] = error.infrastructure
+    if error.retry_after_s is not None:
+        document["retry_after_s"] = error.retry_after_s
+    return document
 
 
 def _trajectory(trajectory: Trajectory) -> Document:

@@ -14,6 +14,7 @@ from oloproof.model.case import AttemptError, system_error
 from oloproof.model.values import Json, snapshot
 from oloproof.record.case import CurrentCase, Recorder, enter
 from oloproof.record.journal import Event
+from oloproof.runner.causes import with_cause
 from oloproof.runner.loading import Loaded
 from oloproof.runner.output import CaseLog, Log, log_here
 from oloproof.runner.protocol import Ran, RunCase, encode, encoded
@@ -99,8 +100,8 @@ class CaseJob:
             return self._ended_by(exc)
 
     def _ended_by(self, exc: BaseException) -> Ran:
-        error = AttemptError(kind="system_error", message=message_of(exc), traceback=users_traceback(exc))
-        return self._ran(UNSET, error)
+        error = system_error(message_of(exc), traceback=users_traceback(exc))
+        return self._ran(UNSET, with_cause(error, exc))
 
     def _ran(self, output: Json | UnsetType, error: AttemptError | None, over: str = "the case is over") -> Ran:
         return Ran(

@@ -22,6 +22,7 @@ from oloproof.errors import Problem, UsageError
 from oloproof.model.case import AttemptError, system_error
 from oloproof.model.project import CommandSystem
 from oloproof.runner.answers import MAX_ANSWER_BYTES, answer, question
+from oloproof.runner.causes import of_exit_status
 from oloproof.runner.output import LOG_BYTES, kept_text
 from oloproof.runner.pool import Pool
 from oloproof.runner.process import end_of, how_it_ended
@@ -45,7 +46,7 @@ def command_system(kind: CommandSystem, config: str) -> Iterator[Pool]:
     """
     _refuse_unknown(kind, config)
     command = _Command(kind)
-    pool = Pool(command.ask, concurrency=kind.concurrency)
+    pool = Pool(command.ask, concurrency=kind.concurrency, launching=kind.launching)
     try:
         yield pool
     finally:
@@ -127,7 +128,9 @@ class _Process:
             with self._process:  # closes what is open and takes the exit status
                 pass
         if failure is None and self._process.returncode:
-            failure = system_error(f"the command {how_it_ended(self._process.returncode)}{_last_line(self.told)}")
+            status = self._process.returncode
+            message = f"the command {how_it_ended(status)}{_last_line(self.told)}"
+            failure = system_error(message, infrastructure=of_exit_status(status))
         return failure
 
     def kill(self) -> None:

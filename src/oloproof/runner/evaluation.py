@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import Judgment, missing
 from oloproof.model.project import Project, RecordedSystem
+from oloproof.runner.desk import Loss
 from oloproof.runner.protocol import JudgeCase, Judged, LoadEvaluators, Ran
-from oloproof.runner.supervisor import AHEAD, Loss, Supervisor
+from oloproof.runner.supervisor import AHEAD, Supervisor
 
 Pair = tuple[Case, Attempt]
 Judgments = Mapping[str, Judgment]
@@ -80,6 +81,9 @@ class _Verdicts:
     def lost(self, job: Pair, loss: Loss) -> Judgments:
         reached = {name: judgment for name, judgment in loss.judgments.items() if name in self._criteria}
         return self._all(loss.message) | reached
+
+    def again(self, job: Pair, result: Judgments) -> None:
+        return None
 
     def not_run(self, job: Pair) -> Judgments:
         return self._all("the run was stopped")

@@ -18,6 +18,7 @@ from oloproof.errors import Problem, UsageError
 from oloproof.model.case import AttemptError, system_error
 from oloproof.model.project import HttpSystem
 from oloproof.runner.answers import MAX_ANSWER_BYTES, Answer, answer, question
+from oloproof.runner.causes import of_status, seconds_to_wait, with_cause
 from oloproof.runner.pool import Pool
 from oloproof.runner.protocol import Ran, RunCase
 
@@ -41,7 +42,7 @@ def http_system(kind: HttpSystem, config: str) -> Iterator[Pool]:
         raise UsageError(Problem("OLO412", what, "pip install 'oloproof[http]'", file=config)) from None
     headers = _JSON | _headers(kind, config)
     with httpx.Client(headers=headers, timeout=kind.timeout_s, follow_redirects=False) as client:
-        pool = Pool(_Server(kind, client).ask, concurrency=kind.concurrency)
+        pool = Pool(_Server(kind, client).ask, concurrency=kind.concurrency, launching=kind.launching)
         try:
             yield pool
         finally:
@@ -90,7 +91,11 @@ class _Server:
                 failure = self._failure(exc)
             if not response.is_success:
                 said = f"{response.status_code} {response.reason_phrase}{_shown(body)}"
-                failure = system_error(f"the server answered {said}")
+                failure = system_error(
+                    f"the server answered {said}",
+                    infrastructure=of_status(response.status_code),
+                    retry_after_s=seconds_to_wait(response.headers.get("retry-after")),
+                )
                 body.clear()
         return answer(bytes(body), order, failure)
 
@@ -99,7 +104,8 @@ class _Server:
 
         if isinstance(exc, httpx.TimeoutException):
             return self._late()
-        return system_error(f"the server at {self._kind.url} gave no answer: {type(exc).__name__}: {exc}")
+        error = system_error(f"the server at {self._kind.url} gave no answer: {type(exc).__name__}: {exc}")
+        return with_cause(error, exc)
 
     def _late(self) -> AttemptError:
         return AttemptError(kind="timeout", message=f"no answer within {self._kind.timeout_s:g} s")

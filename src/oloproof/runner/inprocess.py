@@ -6,17 +6,20 @@ Prints go where they always go and nothing is timed out, so that one can stop at
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import Context
+from time import monotonic
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.project import CallableSystem
 from oloproof.record.journal import Event
 from oloproof.runner.attempts import CaseJob
+from oloproof.runner.launching import Pace, always
 from oloproof.runner.loading import Loaded, LoadError, declared_by, load_function, require_one_argument
+from oloproof.runner.process import Waker
 from oloproof.runner.protocol import Ran, decode_word
-from oloproof.runner.system import Turn, attempt_of, not_run, order_of, turns
+from oloproof.runner.system import Turn, again, attempt_of, not_run, order_of, turns
 
 
 class LocalSystem:
@@ -28,6 +31,9 @@ class LocalSystem:
         self._timeout_s = kind.timeout_s
         self._system = system
         self._stopping = False
+        self._waker = Waker()
+        self._retry = kind.launching.retry
+        self._pace = Pace.of(kind.launching)
 
     def run(
         self,
@@ -36,12 +42,36 @@ class LocalSystem:
         trials: Sequence[int] = (1,),
         window: int | None = None,
         done: Container[tuple[str, int]] = frozenset(),
+        may_launch: Callable[[], bool] = always,
     ) -> Iterator[Attempt]:
         for turn in turns(cases, trials, done):
-            yield not_run(turn) if self._stopping else self._attempt(turn)
+            yield self._last_attempt(turn, may_launch)
 
     def stop(self) -> None:
         self._stopping = True
+        self._waker.wake()
+
+    def close(self) -> None:
+        self._waker.close()
+
+    def _last_attempt(self, turn: Turn, may_launch: Callable[[], bool]) -> Attempt:
+        """The attempt that stands, after those that are made again."""
+        while True:
+            self._wait(self._pace.wait_s(monotonic()))
+            if self._stopping or not may_launch():
+                self._stopping = True
+                return not_run(turn)
+            self._pace = self._pace.launched(monotonic())
+            attempt = self._attempt(turn)
+            once_more = again(self._retry, turn, attempt)
+            if once_more is None:
+                return attempt
+            turn = once_more.turn
+            self._wait(once_more.wait_s)
+
+    def _wait(self, seconds: float) -> None:
+        if seconds and not self._stopping:
+            self._waker.wait(seconds)
 
     def _attempt(self, turn: Turn) -> Attempt:
         job = CaseJob(order_of(0, turn), self._system, timeout_s=self._timeout_s, sink=_nowhere)
@@ -71,7 +101,11 @@ def local_system(kind: CallableSystem, config: str) -> Iterator[LocalSystem]:
             require_one_argument(system, kind.target)
         except LoadError as exc:
             raise exc.failed.error(config) from None
-        yield LocalSystem(kind, system)
+        local = LocalSystem(kind, system)
+        try:
+            yield local
+        finally:
+            local.close()
     finally:
         if kind.directory in sys.path:
             sys.path.remove(kind.directory)

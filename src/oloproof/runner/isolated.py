@@ -7,7 +7,7 @@ next case gets a new one: what hangs, crashes or eats memory costs its own case 
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 
@@ -15,9 +15,11 @@ from msgspec.structs import replace
 
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.project import CallableSystem
+from oloproof.runner.desk import Loss
+from oloproof.runner.launching import always
 from oloproof.runner.pool import Pool
 from oloproof.runner.protocol import Declared, Judged, LoadSystem, Ran, RunCase
-from oloproof.runner.supervisor import Loss, Supervisor
+from oloproof.runner.supervisor import Supervisor
 
 
 class IsolatedSystem:
@@ -26,7 +28,7 @@ class IsolatedSystem:
     def __init__(self, kind: CallableSystem, config: str) -> None:
         self._load = LoadSystem(kind.target, os.fsencode(kind.directory), kind.timeout_s, kind.memory_mb)
         self._config = config
-        self._pool = Pool(self._ask, concurrency=kind.concurrency)
+        self._pool = Pool(self._ask, concurrency=kind.concurrency, launching=kind.launching)
         self._lock = Lock()
         self._all: list[Supervisor[RunCase, Ran]] = []
         self._idle: list[Supervisor[RunCase, Ran]] = []
@@ -44,8 +46,9 @@ class IsolatedSystem:
         trials: Sequence[int] = (1,),
         window: int | None = None,
         done: Container[tuple[str, int]] = frozenset(),
+        may_launch: Callable[[], bool] = always,
     ) -> Iterator[Attempt]:
-        return self._pool.run(cases, trials=trials, window=window, done=done)
+        return self._pool.run(cases, trials=trials, window=window, done=done, may_launch=may_launch)
 
     def stop(self) -> None:
         self._pool.stop()
@@ -98,6 +101,9 @@ class _Rans:
     def lost(self, job: RunCase, loss: Loss) -> Ran:
         error = AttemptError(kind=loss.kind, message=loss.message)
         return Ran(job.n, error=error, trajectory=loss.trajectory, state=loss.state, log=loss.log)
+
+    def again(self, job: RunCase, result: Ran) -> None:
+        return None
 
     def not_run(self, job: RunCase) -> Ran:
         return Ran(job.n, error=AttemptError(kind="not_run", message="the run was stopped before this case began"))

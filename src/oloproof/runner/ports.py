@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import Judgment
+from oloproof.runner.launching import always
 from oloproof.runner.protocol import Declared
 
 
@@ -28,12 +29,16 @@ class LoadedSystem(Protocol):
         trials: Sequence[int] = (1,),
         window: int | None = None,
         done: Container[tuple[str, int]] = frozenset(),
+        may_launch: Callable[[], bool] = always,
     ) -> Iterator[Attempt]:
         """Attempts in the order of the cases, which are read as they are needed; of each case these trials in order,
         but for those that are ``done`` (by case id and trial).
 
         With a ``window``, no case begins that lies so many places or more behind the first whose attempt has not been
         taken: with 1, the next begins once whoever took the last one asks for another.
+
+        Each attempt is the last of those that were made: the others are its ``earlier`` ones. ``may_launch`` is asked
+        before each of them, from any thread; once it says no, nothing more is launched.
 
         When the system can no longer be loaded, the attempts that are left are errors, each of them.
         """

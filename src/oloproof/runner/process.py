@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import signal
 import socket
 import subprocess
 import sys
 from contextlib import ExitStack, suppress
+from math import ceil
 from time import monotonic
 
 from msgspec import Struct
@@ -36,6 +38,7 @@ _LAST_READS = 16
 """How often a dead worker's link is read: a process that it left behind may write to it without end."""
 
 _TICK_S = 0.5
+_LONGEST_S = 3600.0
 
 
 class WorkerEnded(Exception):
@@ -78,6 +81,17 @@ class Waker:
         if self._open:
             with suppress(BlockingIOError):  # full: it will wake as it is
                 os.write(self._writer, b".")
+
+    def wait(self, seconds: float) -> None:
+        """Wait so long, or until woken."""
+        poll = select.poll()
+        poll.register(self.reader, select.POLLIN)
+        if poll.poll(ceil(min(seconds, _LONGEST_S) * 1000)):
+            self.drain()
+
+    def drain(self) -> None:
+        with suppress(BlockingIOError):
+            os.read(self.reader, 4096)
 
     def close(self) -> None:
         if self._open:
@@ -151,8 +165,7 @@ class WorkerProcess:
                 if data == b"" or (ended and data is None):
                     raise WorkerEnded(self._how_it_ended())
             if self._waker.reader in ready:
-                with suppress(BlockingIOError):
-                    os.read(self._waker.reader, 4096)
+                self._waker.drain()
                 return []
             if monotonic() >= until:
                 return []

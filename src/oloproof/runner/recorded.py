@@ -33,13 +33,15 @@ if TYPE_CHECKING:
 class Attempted(NamedTuple):
     """An attempt at a case, where it lies when a file has it already, and how it was judged when the store has it; None
     where it is to be judged. ``settled`` are the verdicts of the one that it was made again for, () where there is
-    none: what is known of that one is not asked again."""
+    none: what is known of that one is not asked again. ``before`` are those of its earlier ones that nobody has judged,
+    since this run made it again at once."""
 
     case: Case
     attempt: Attempt
     source: SourceRef | None = None
     judgments: tuple[Judgment, ...] | None = None
     settled: tuple[Judgment, ...] = ()
+    before: tuple[Attempt, ...] = ()
 
 
 class Recordings:

@@ -8,18 +8,16 @@ for nothing but a job that runs.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from math import inf
 from time import monotonic
-from typing import Generic, Literal, Protocol, TypeVar
-
-from msgspec import Struct
+from typing import Generic, TypeVar
 
 from oloproof.errors import BrokenError, OloproofError
-from oloproof.model.case import State
-from oloproof.model.judgment import Judgment
-from oloproof.model.trajectory import Trajectory
+from oloproof.model.project import AT_ONCE, Launching
 from oloproof.record.journal import recorded, recorded_state
+from oloproof.runner.desk import Desk, Loss
+from oloproof.runner.launching import Pace, Waiting, always
 from oloproof.runner.output import kept_text, to_bytes
 from oloproof.runner.process import RunLog, Waker, WorkerEnded, WorkerProcess
 from oloproof.runner.protocol import (
@@ -29,14 +27,12 @@ from oloproof.runner.protocol import (
     Failed,
     Garbled,
     Halt,
-    JudgeCase,
     Judged,
     LoadEvaluators,
     LoadSystem,
     Ran,
     Reached,
     Ready,
-    RunCase,
     Word,
 )
 
@@ -55,33 +51,8 @@ AHEAD = 32
 SHARED = b"[several cases ran at once: what their threads and child processes printed is no single case's]\n"
 """What stands before the prints in the worker's log that would be a case's if it ran alone."""
 
-J = TypeVar("J", contravariant=True)
-R = TypeVar("R", covariant=True)
 Job = TypeVar("Job")
 Result = TypeVar("Result")
-
-
-class Loss(Struct, frozen=True):
-    """Why a job was never answered, and what it had recorded, printed and judged (by criterion) by then."""
-
-    kind: Literal["system_error", "timeout"]
-    message: str
-    trajectory: Trajectory | None = None
-    state: State | None = None
-    log: str = ""
-    judgments: dict[str, Judgment] = {}
-
-
-class Desk(Protocol[J, R]):
-    """What a job is to the worker, and what its end is to whoever asked."""
-
-    def order(self, n: int, job: J) -> RunCase | JudgeCase: ...
-
-    def answered(self, job: J, word: Ran | Judged) -> R: ...
-
-    def lost(self, job: J, loss: Loss) -> R: ...
-
-    def not_run(self, job: J) -> R: ...
 
 
 class Supervisor(Generic[Job, Result]):
@@ -95,6 +66,7 @@ class Supervisor(Generic[Job, Result]):
         config: str,
         concurrency: int,
         ahead: int = AHEAD,
+        launching: Launching = AT_ONCE,
     ) -> None:
         self._log = RunLog()
         self._load = load
@@ -116,7 +88,9 @@ class Supervisor(Generic[Job, Result]):
         self._numbered = 0
         self._held: dict[int, Job] = {}
         self._begun: dict[int, Began] = {}
-        self._again: deque[tuple[int, Job]] = deque()
+        self._pace = Pace.of(launching)
+        self._may_launch = always
+        self._again: Waiting[tuple[int, Job]] = Waiting()
         self._done: dict[int, Result] = {}
 
     @property
@@ -216,12 +190,16 @@ class Supervisor(Generic[Job, Result]):
 
     # --- jobs ------------------------------------------------------------------------------------------------------
 
-    def run(self, jobs: Iterable[Job], *, window: int | None = None) -> Iterator[Result]:
+    def run(
+        self, jobs: Iterable[Job], *, window: int | None = None, may_launch: Callable[[], bool] = always
+    ) -> Iterator[Result]:
         """The results, in the order of the jobs, as far as each is there.
 
         With a ``window``, no job is handed out that lies so many places or more behind the first whose result has not
-        been taken. When a worker that died cannot be replaced, the jobs that are left are lost.
+        been taken. When a worker that died cannot be replaced, the jobs that are left are lost. Once ``may_launch``
+        says no, it is stopped.
         """
+        self._may_launch = may_launch
         if window is not None:
             self._ahead, self._window = 0, window
         source = enumerate(jobs, self._numbered)
@@ -233,8 +211,12 @@ class Supervisor(Generic[Job, Result]):
                 self._silent_since = monotonic()  # whoever took it may have taken long; nobody was listening
             room = self._room()
             batch: list[tuple[int, Job]] = []
-            while self._again and (room > len(batch) or self._stopping):
-                batch.append(self._again.popleft())
+            now = inf if self._stopping else monotonic()
+            while room > len(batch) or self._stopping:
+                waited = self._again.take(now)
+                if waited is None:
+                    break
+                batch.append(waited)
             while more and (room > len(batch) or self._stopping) and self._numbered - given < self._window:
                 item = next(source, None)
                 self._silent_since = monotonic()  # whoever gave it may have taken long, too
@@ -248,16 +230,19 @@ class Supervisor(Generic[Job, Result]):
                 continue
             if not more and given == self._numbered:
                 return
-            if self._held:
-                self._collect()
+            self._collect()
 
     def _room(self) -> int:
         """How many orders the worker should be sent now; none until enough can be sent at once."""
         waiting = len(self._held) - self._concurrency
-        return 0 if waiting > self._ahead // 2 else self._ahead - waiting
+        room = 0 if waiting > self._ahead // 2 else self._ahead - waiting
+        if not self._pace.every_s:
+            return room
+        return 0 if self._pace.wait_s(monotonic()) else min(room, 1)
 
     def _hand_out(self, batch: list[tuple[int, Job]]) -> None:
         """Send orders to the worker."""
+        self._stopping = self._stopping or (bool(batch) and not self._may_launch())
         if self._stopping:
             self._done.update((n, self._desk.not_run(job)) for n, job in batch)
             if self._worker is not None and self._held and not self._halted:
@@ -273,17 +258,23 @@ class Supervisor(Generic[Job, Result]):
         if not self._held:
             self._silent_since = monotonic()
         self._held.update(batch)
+        for _ in batch:
+            self._pace = self._pace.launched(monotonic())
         if self._worker is not None:
             self._worker.send([self._desk.order(n, job) for n, job in batch])
 
     def _collect(self) -> None:
-        """Wait for the worker to say something, or for its end, or for its silence to have lasted too long."""
-        worker = self._worker
-        if worker is None:
+        """Wait for the worker to say something, or for its end, or for its silence to have lasted too long, or until
+        something more may begin."""
+        worker, now = self._worker, monotonic()
+        launch_s = min(self._again.wait_s(now), self._pace.wait_s(now) or inf)
+        if worker is None or not self._held:
+            if launch_s < inf and not self._stopping:
+                self._waker.wait(launch_s)
             return
         limit = self._load.timeout_s + GRACE_S
         try:
-            words = worker.receive(max(0.0, self._silent_since + limit - monotonic()))
+            words = worker.receive(max(0.0, min(self._silent_since + limit - now, launch_s)))
         except WorkerEnded as exc:
             self._bury(worker, f"the worker process {exc}", late=False)
             return
@@ -315,7 +306,18 @@ class Supervisor(Generic[Job, Result]):
         if isinstance(word, Ran):
             self._log.write(to_bytes(word.printed_before))
         del self._begun[n]
-        self._done[n] = self._desk.answered(self._held.pop(n), word)
+        job = self._held.pop(n)
+        self._end(n, job, self._desk.answered(job, word))
+
+    def _end(self, n: int, job: Job, result: Result) -> None:
+        """A job came to a result: it is done, or done again."""
+        again = self._desk.again(job, result)
+        if again is None:
+            self._done[n] = result
+        elif self._stopping:
+            self._done[n] = self._desk.not_run(again[0])
+        else:
+            self._again.add_later((n, again[0]), monotonic() + again[1])
 
     def _bury(self, worker: WorkerProcess, how: str, *, because: str = "", late: bool) -> None:
         """Give up a worker: what it had begun is lost, the rest is for the next one."""
@@ -342,8 +344,9 @@ class Supervisor(Generic[Job, Result]):
                 log,
                 {entry.criterion: entry.judgment for entry in noted if isinstance(entry, Reached)},
             )
-            self._done[n] = self._desk.lost(self._held.pop(n), loss)
-        self._again.extendleft(reversed(self._held.items()))
+            job = self._held.pop(n)
+            self._end(n, job, self._desk.lost(job, loss))
+        self._again.put_back(self._held.items())
         self._held, self._begun = {}, {}
 
 

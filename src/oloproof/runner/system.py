@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 from zlib import crc32
 
+from msgspec.structs import replace
+
 from oloproof.model.case import Attempt, AttemptError, Case
-from oloproof.model.project import CallableSystem
+from oloproof.model.project import CallableSystem, Retry
+from oloproof.runner.desk import Loss
+from oloproof.runner.launching import always, wait_before_next
 from oloproof.runner.protocol import Declared, Judged, LoadSystem, Ran, RunCase
-from oloproof.runner.supervisor import Loss, Supervisor
+from oloproof.runner.supervisor import AHEAD, Supervisor
 
 
 class Turn(NamedTuple):
-    """A case, and which of its trials."""
+    """A case, which of its trials, and the attempts ``earlier`` than the one that is to be made."""
 
     case: Case
     trial: int
+    earlier: tuple[Attempt, ...] = ()
 
     @property
     def seed(self) -> int:
@@ -33,15 +38,32 @@ def turns(
     return (Turn(case, trial) for case in cases for trial in trials if not done or (case.id, trial) not in done)
 
 
+class Again(NamedTuple):
+    """The turn of an attempt that is made again, after ``wait_s`` seconds."""
+
+    turn: Turn
+    wait_s: float
+
+
+def again(retry: Retry | None, turn: Turn, attempt: Attempt) -> Again | None:
+    """Whether an attempt is made again, None where it stands."""
+    wait_s = wait_before_next(retry, attempt.error, made=len(turn.earlier) + 1, seed=turn.seed)
+    if wait_s is None:
+        return None
+    return Again(turn._replace(earlier=(*turn.earlier, replace(attempt, earlier=()))), wait_s)
+
+
 class WorkerSystem:
     """A system in a worker process."""
 
     def __init__(self, kind: CallableSystem, config: str) -> None:
         self._supervisor: Supervisor[Turn, Attempt] = Supervisor(
             LoadSystem(kind.target, os.fsencode(kind.directory), kind.timeout_s),
-            _Attempts(),
+            _Attempts(kind.launching.retry),
             config=config,
             concurrency=kind.concurrency,
+            ahead=AHEAD if kind.launching.max_per_minute is None else 0,
+            launching=kind.launching,
         )
         self.identity = Declared()
 
@@ -56,8 +78,9 @@ class WorkerSystem:
         trials: Sequence[int] = (1,),
         window: int | None = None,
         done: Container[tuple[str, int]] = frozenset(),
+        may_launch: Callable[[], bool] = always,
     ) -> Iterator[Attempt]:
-        return self._supervisor.run(turns(cases, trials, done), window=window)
+        return self._supervisor.run(turns(cases, trials, done), window=window, may_launch=may_launch)
 
     def stop(self) -> None:
         self._supervisor.stop()
@@ -77,6 +100,9 @@ class WorkerSystem:
 class _Attempts:
     """The desk of a system: a turn becomes an attempt, whatever its end."""
 
+    def __init__(self, retry: Retry | None) -> None:
+        self._retry = retry
+
     def order(self, n: int, job: Turn) -> RunCase:
         return order_of(n, job)
 
@@ -94,7 +120,11 @@ class _Attempts:
             trajectory=loss.trajectory,
             state=loss.state,
             log=loss.log,
+            earlier=job.earlier,
         )
+
+    def again(self, job: Turn, result: Attempt) -> Again | None:
+        return again(self._retry, job, result)
 
     def not_run(self, job: Turn) -> Attempt:
         return not_run(job)
@@ -117,10 +147,12 @@ def attempt_of(turn: Turn, ran: Ran) -> Attempt:
         state=ran.state,
         log=ran.log,
         duration_ms=ran.duration_ms,
+        earlier=turn.earlier,
     )
 
 
 def not_run(turn: Turn) -> Attempt:
     """The attempt that the run ended before."""
-    error = AttemptError(kind="not_run", message="the run was stopped before this case began")
-    return Attempt(case_id=turn.case.id, trial=turn.trial, error=error)
+    what = "was made again" if turn.earlier else "began"
+    error = AttemptError(kind="not_run", message=f"the run was stopped before this case {what}")
+    return Attempt(case_id=turn.case.id, trial=turn.trial, error=error, earlier=turn.earlier)

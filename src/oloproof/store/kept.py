@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
+from oloproof.model.case import Attempt
 from oloproof.model.run import CaseRecord
 from oloproof.store.codec import Detail, pack_kept_sides, unpack_sides
 
@@ -27,9 +28,13 @@ class Kept(Mapping[Key, CaseRecord]):
     """The attempts of a run that stand, by case id and trial, each read when it is asked for; :meth:`ordinals` says
     where they are in the run."""
 
-    def __init__(self, places: Mapping[Key, Place], read: Callable[[Place], CaseRecord]) -> None:
+    def __init__(
+        self, places: Mapping[Key, Place], read: Callable[[Place], CaseRecord], waiting: frozenset[Key] = frozenset()
+    ) -> None:
         self._places = places
         self._read = read
+        self.waiting = waiting
+        """Those that ended with an error and waited to be made again when the run was stopped."""
 
     def __getitem__(self, key: Key) -> CaseRecord:
         return self._read(self._places[key])
@@ -45,23 +50,30 @@ class Kept(Mapping[Key, CaseRecord]):
 
     def without(self, keys: Collection[Key]) -> Kept:
         """The same but for these."""
-        return Kept({key: place for key, place in self._places.items() if key not in keys}, self._read)
+        places = {key: place for key, place in self._places.items() if key not in keys}
+        return Kept(places, self._read, self.waiting.difference(keys))
 
     def ordinals(self) -> Iterator[tuple[int, Key]]:
         """Each attempt's place in the run, from 0."""
         return ((place.ordinal, key) for key, place in self._places.items())
 
 
-def places_of(db: sqlite3.Connection, row: int, detail_at: Callable[[Place], Detail]) -> dict[Key, Place]:
-    """Where the attempts of a run lie, without those that never began. A settled verdict says that one did."""
-    places = {}
+def kept_of(
+    db: sqlite3.Connection, row: int, detail_at: Callable[[Place], Detail], read: Callable[[Place], CaseRecord]
+) -> Kept:
+    """The attempts of a run, without those that never began. A settled verdict says that one did."""
+    places, waiting = {}, set()
     for case_id, trial, codes, *rest in db.execute(
         "SELECT case_id, trial, codes, ordinal, block, start, size FROM cases WHERE run = ? ORDER BY ordinal", (row,)
     ):
         place = Place(*rest)
-        if "p" in codes or "f" in codes or not _never_began(detail_at(place)):
-            places[case_id, trial] = place
-    return places
+        never_began = None if "p" in codes or "f" in codes else _never_began(detail_at(place))
+        if never_began is not None:
+            if not never_began.earlier:
+                continue
+            waiting.add((case_id, trial))
+        places[case_id, trial] = place
+    return Kept(places, read, frozenset(waiting))
 
 
 def discard(db: sqlite3.Connection, row: int, ordinals: Collection[int]) -> None:
@@ -84,6 +96,9 @@ def discard(db: sqlite3.Connection, row: int, ordinals: Collection[int]) -> None
     db.executemany("DELETE FROM cases WHERE run = ? AND ordinal = ?", [(row, ordinal) for ordinal in ordinals])
 
 
-def _never_began(detail: Detail) -> bool:
-    error = getattr(detail.attempt, "error", None)
-    return error is not None and error.kind == "not_run"
+def _never_began(detail: Detail) -> Attempt | None:
+    """The attempt, where it never began."""
+    attempt = detail.attempt
+    if not isinstance(attempt, Attempt) or attempt.error is None or attempt.error.kind != "not_run":
+        return None
+    return attempt

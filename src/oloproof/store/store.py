@@ -43,7 +43,7 @@ from oloproof.store.codec import (
     unpack_sides,
 )
 from oloproof.store.faults import store_errors, unwritable
-from oloproof.store.kept import Kept, Place, discard, places_of
+from oloproof.store.kept import Kept, Place, discard, kept_of
 from oloproof.store.locks import RunLock
 from oloproof.store.schema import FILE, connect, synchronized, transaction
 from oloproof.store.sources import Sources
@@ -149,7 +149,7 @@ class Store:
         header, row = self._header(run_id), self._row(run_id)
         detail = self._reader()
         with store_errors(self._path):
-            return Kept(places_of(self._db, row, detail), lambda place: self._resolved(header, row, detail(place)))
+            return kept_of(self._db, row, detail, lambda place: self._resolved(header, row, detail(place)))
 
     def resume(self, run: Run, kept: Kept) -> None:
         """Note that a run goes on that was cut short, under this header. What it came to is forgotten, and what is not

@@ -365,10 +365,33 @@ TABLE = [
         "",
     ),
     Bad(
+        "retry",
+        alter(('"app:run"', '"app:run", retry: {attempts: 1, on: [timeout], backoff: {first_s: 0}}')),
+        [
+            "4:49: attempts must be at least 2 and at most 100, found 1 [OLO108]",
+            "4:57: an item of on must be connection, rate_limit or unavailable, found the string 'timeout' [OLO108]",
+            "4:86: first_s must be more than 0 and at most 86400, found 0 [OLO108]",
+        ],
+        "",
+    ),
+    Bad(
+        "backoff",
+        alter(('"app:run"', '"app:run", retry: {backoff: {first_s: 61}}')),
+        ["4:38: backoff.first_s is longer than backoff.max_s [OLO115]"],
+        "raise max_s, or lower first_s",
+    ),
+    Bad(
+        "rate",
+        alter(('"app:run"', '"app:run", max_per_minute: 0')),
+        ["4:47: max_per_minute must be more than 0 and at most 100000, found 0 [OLO108]"],
+        "",
+    ),
+    Bad(
         "server",
         alter(('callable: "app:run"', "server: localhost")),
         ["4:10: unknown key 'server' [OLO105]"],
-        "the keys are: name, version, callable, command, http, recorded, format, records, concurrency, timeout_s, isolation, memory_mb",
+        "the keys are: name, version, callable, command, http, recorded, format, records, concurrency, timeout_s, isolation, memory_mb, "
+        "max_per_minute, retry",
     ),
     Bad(
         "glob",

@@ -20,7 +20,15 @@ from oloproof.model.decision import (
     Policy,
     Superiority,
 )
-from oloproof.model.project import CallableSystem, QuantileSpec, RecordedSystem, SliceSpec, UserEvaluatorSpec
+from oloproof.model.project import (
+    CallableSystem,
+    Launching,
+    QuantileSpec,
+    RecordedSystem,
+    Retry,
+    SliceSpec,
+    UserEvaluatorSpec,
+)
 from oloproof.model.run import IntervalChoice
 from oloproof.project import load
 
@@ -68,7 +76,11 @@ def test_everything() -> None:
     Path("data/refunds.jsonl").touch()
     project = load(Path("oloproof.yaml"))
     assert project.system.kind == CallableSystem(
-        target="app:run", directory=str(Path.cwd()), concurrency=4, timeout_s=60.0
+        target="app:run",
+        directory=str(Path.cwd()),
+        concurrency=4,
+        timeout_s=60.0,
+        launching=Launching(retry=Retry(attempts=4), max_per_minute=120),
     )
     assert project.system.records == ("agent_trajectory/v1",)
     assert project.user_evaluators == (
@@ -202,6 +214,7 @@ def test_the_digest_is_of_what_is_asked_and_not_of_its_spelling() -> None:
         SMALL.replace("version: 1\nproject: p", "project: 'p'\nversion: 1"),
         SMALL + "min_slice_support: 5\ninterval: {}\n",
         SMALL.replace('"app:run"', '"app:run", timeout_s: 60, concurrency: 8'),
+        SMALL.replace('"app:run"', '"app:run", max_per_minute: 8, retry: {attempts: 5}'),
         SMALL + "policy: {rules: [{id: a, metric: right, min: 0.5}]}\n",
     ]
     assert {loaded(text).config_digest for text in respelt} == {digest}

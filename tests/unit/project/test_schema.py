@@ -52,7 +52,8 @@ def test_the_example_and_the_examples_are_valid() -> None:
 def test_the_example_shows_every_key_and_every_evaluator() -> None:
     text = (ROOT / "oloproof.yaml.example").read_text()
     schema = json_schema("oloproof")
-    sections = ("SystemSection", "IntervalSection", "QuantileEntry", "PolicySection", "IntervalThresholdEntry")
+    system = ("SystemSection", "RetrySection", "BackoffSection")
+    sections = (*system, "IntervalSection", "QuantileEntry", "PolicySection", "IntervalThresholdEntry")
     keys = set(schema["properties"]).union(*(schema["$defs"][section]["properties"] for section in sections))
     for cls in EVALUATORS.values():
         keys |= set(schema["$defs"][cls.__name__]["properties"])

@@ -16,7 +16,7 @@ from fakes.workers import cases
 from oloproof import runner
 from oloproof.errors import UsageError
 from oloproof.model.case import Attempt, Case
-from oloproof.model.project import CommandSystem, Project, SystemSpec
+from oloproof.model.project import Backoff, CommandSystem, Launching, Project, Retry, SystemSpec
 from oloproof.runner import command
 
 HEADER = """
@@ -208,3 +208,26 @@ def test_no_process_outlives_an_interrupted_run(tmp_path: Path) -> None:
     ):
         list(loaded.run(interrupted()))
     assert is_ended(*pids)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "made"),
+    [
+        ("sys.exit(75)", "unavailable", 3),
+        ("sys.exit(1)", None, 1),
+        ('say(error={"kind": "system_error", "message": "429", "infrastructure": "rate_limit"})', "rate_limit", 3),
+        (
+            'say(error={"kind": "system_error", "message": "", "infrastructure": "rate_limit", "retry_after_s": 9.5})',
+            "rate_limit",
+            1,
+        ),
+        ('say(error="429")', None, 1),
+        ('say(error={"kind": "system_error", "message": "", "infrastructure": "moon"})', None, 1),
+    ],
+)
+def test_what_was_in_the_way_is_tried_again(tmp_path: Path, source: str, kind: str | None, made: int) -> None:
+    launching = Launching(retry=Retry(backoff=Backoff(first_s=0.001, max_s=1)))
+    attempt = only(project(tmp_path, source, launching=launching))
+    assert attempt.error is not None
+    assert (attempt.error.kind, attempt.error.infrastructure) == ("system_error", kind)
+    assert len(attempt.earlier) + 1 == made

@@ -16,7 +16,7 @@ from fakes.workers import cases
 from oloproof import runner
 from oloproof.errors import UsageError
 from oloproof.model.case import Attempt
-from oloproof.model.project import HttpSystem, Project, SystemSpec
+from oloproof.model.project import Backoff, HttpSystem, Launching, Project, Retry, SystemSpec
 from oloproof.runner import http
 
 STEP = {"step": {"index": 1, "kind": "tool_call", "tool_name": "search", "arguments": {}}}
@@ -41,6 +41,12 @@ class Agent(BaseHTTPRequestHandler):
 
     def crash(self, case: Any) -> None:
         self.reply(500, b"no such\norder")
+
+    def busy(self, case: Any) -> None:
+        self.reply(429, b"slow down", **{"retry-after": "0"})
+
+    def away(self, case: Any) -> None:
+        self.reply(503, b"", **{"retry-after": "7200"})
 
     def redirect(self, case: Any) -> None:
         self.reply(302, b"", location="/elsewhere")
@@ -197,3 +203,31 @@ def test_without_httpx_the_line_that_installs_it_is_told(url: str, monkeypatch: 
     with pytest.raises(UsageError) as caught:
         run(url, "echo")
     assert caught.value.problems[0].hint == "pip install 'oloproof[http]'"
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind", "retry_after_s", "made"),
+    [
+        ("busy", "rate_limit", 0.0, 3),
+        ("away", "unavailable", 7200.0, 1),  # longer than anybody would wait
+        ("hang_up", "connection", None, 3),
+        ("cut", "connection", None, 3),
+        ("crash", None, None, 1),
+        ("redirect", None, None, 1),
+        ("page", None, None, 1),
+    ],
+)
+def test_what_was_in_the_way_is_tried_again(
+    url: str, asked: str, kind: str | None, retry_after_s: float | None, made: int
+) -> None:
+    launching = Launching(retry=Retry(backoff=Backoff(first_s=0.001, max_s=1)))
+    (attempt,) = run(url, asked, launching=launching)
+    assert attempt.error is not None
+    assert (attempt.error.infrastructure, attempt.error.retry_after_s) == (kind, retry_after_s)
+    assert len(attempt.earlier) + 1 == made
+
+
+def test_a_server_that_is_not_there_is_a_connection_error() -> None:
+    (attempt,) = run("http://127.0.0.1:9/run", "echo")
+    assert attempt.error is not None
+    assert attempt.error.infrastructure == "connection"

@@ -8,11 +8,12 @@ from contextlib import chdir, suppress
 
 import pytest
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from fakes.workers import cases, judge, project, run
 from oloproof import runner
 from oloproof.model.case import Attempt, Case
-from oloproof.model.project import Project, RecordedSystem, SystemSpec
+from oloproof.model.project import Backoff, Launching, Project, RecordedSystem, Retry, SystemSpec
 from oloproof.runner import system
 
 STEPS = """
@@ -510,3 +511,78 @@ def test_a_window_holds_back_what_lies_too_far_behind_the_oldest_case(tmp_path):
         attempts = list(loaded.run(cases(*range(30)), window=5))
     assert [attempt.case_id for attempt in attempts] == [case.id for case in cases(*range(30))]
     assert attempts[0].output is False
+
+
+REFUSED = """
+class Refused(Exception):
+    status_code = 429
+
+def run(case):
+    with open(f"made-{case}", "a") as file:
+        file.write(".")
+    made = os.path.getsize(f"made-{case}")
+    if made <= case:
+        with current_case().trace() as trace:
+            trace.tool_call("ask", {"made": made})
+            raise Refused("too many requests")
+    return made
+"""
+
+
+@pytest.mark.parametrize(
+    ("isolation", "is_async", "rate"), [("worker", False, None), ("worker", True, 60_000), ("process", False, 60_000)]
+)
+def test_a_refused_attempt_is_made_again_and_kept(tmp_path, isolation, is_async, rate):
+    source = REFUSED.replace("def run", "async def run") if is_async else REFUSED
+    kind = {"concurrency": 2, "isolation": isolation}
+    attempts = run(launching(project(tmp_path, source), max_per_minute=rate, **kind), range(4))
+    assert [attempt.output for attempt in attempts] == [1, 2, 3, UNSET]
+    assert [len(attempt.earlier) for attempt in attempts] == [0, 1, 2, 2]
+    assert [step.arguments for each in attempts[2].earlier for step in each.trajectory.steps] == [
+        {"made": 1},
+        {"made": 2},
+    ]
+    assert {each.error.infrastructure for each in (*attempts[3].earlier, attempts[3])} == {"rate_limit"}
+
+
+def test_a_refused_attempt_is_made_again_in_this_process(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    attempts = run(launching(project(tmp_path, REFUSED), max_per_minute=60_000), range(3), in_process=True)
+    assert [(attempt.output, len(attempt.earlier)) for attempt in attempts] == [(1, 0), (2, 1), (3, 2)]
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_stopping_ends_every_wait(tmp_path, monkeypatch, in_process):
+    monkeypatch.chdir(tmp_path)
+    waiting = launching(project(tmp_path, REFUSED), retry=Retry(backoff=Backoff(first_s=3600, max_s=3600)))
+    with runner.load(waiting, in_process=in_process) as loaded:
+        threading.Thread(target=stopped_once, args=(loaded, tmp_path / "made-1")).start()
+        attempts = list(loaded.run([Case(id="a", input=0), Case(id="b", input=1)]))
+    assert attempts[0].output == 1
+    assert attempts[1].error.kind == "not_run"
+    assert [each.error.infrastructure for each in attempts[1].earlier] == ["rate_limit"]
+
+
+def test_the_rate_holds_back_what_could_begin(tmp_path):
+    slow = launching(project(tmp_path, REFUSED), max_per_minute=0.01, concurrency=3)
+    with runner.load(slow) as loaded:
+        attempts = loaded.run([Case(id=name, input=0) for name in "abc"])
+        assert next(attempts).output == 1
+        loaded.stop()
+        assert [attempt.error.kind for attempt in attempts] == ["not_run", "not_run"]
+    assert (tmp_path / "made-0").read_text() == "."
+
+
+QUICKLY = Retry(backoff=Backoff(first_s=0.001, max_s=0.01))
+
+
+def launching(project, *, retry=QUICKLY, max_per_minute=None, **kind):
+    kind |= {"launching": Launching(retry=retry, max_per_minute=max_per_minute)}
+    return replace(project, system=replace(project.system, kind=replace(project.system.kind, **kind)))
+
+
+def stopped_once(loaded, path):
+    """Stop the system once the case was refused, which the file tells."""
+    while not path.exists():
+        threading.Event().wait(0.005)
+    loaded.stop()
