@@ -31,19 +31,34 @@ LOSSES: Final[Mapping[str, str]] = {
 """Every kind of loss that spans have in common, and what it means."""
 
 
+class Ran(Struct, frozen=True):
+    """What came of a call that was run where the model runs: the result (UNSET: not recorded), the error ("": none)."""
+
+    result: Json | UnsetType = UNSET
+    error: str = ""
+
+
 class Asked(Struct, frozen=True):
-    """A call as the model asked for it; ``arguments`` as it wrote them."""
+    """A call as the model asked for it; ``arguments`` as it wrote them. ``free``: they are text by design. ``ran``: the
+    call was run before the answer came (None: it is still to be run)."""
 
     name: str
     call_id: str
     arguments: Json
+    free: bool = False
+    ran: Ran | None = None
+
+    def read(self, builder: Builder) -> Json:
+        """The arguments as a call has them."""
+        return self.arguments if self.free else builder.arguments(self.arguments)
 
 
 class Answer(Struct, frozen=True):
-    """What a model answered: its text (None: none) and the calls that it asked for."""
+    """What a model answered: its text (None: none) and the calls that it asked for. ``cut_off``: it had more to say."""
 
     content: Json
     asked: Sequence[Asked] = ()
+    cut_off: bool = False
 
 
 class Span(Struct, kw_only=True):
@@ -51,7 +66,8 @@ class Span(Struct, kw_only=True):
 
     ``kind``: ``aside`` is what checks a run from outside (a guardrail); ``group`` is nothing by itself. ``name`` is the
     tool, the agent, or who is handed to. ``arguments`` None and ``result`` UNSET: not recorded. ``answer`` None: the
-    model's answer was not recorded. ``heard`` are the messages that the model was given.
+    model's answer was not recorded. ``heard`` are the messages that the model was given. ``hands_to`` is the agent that
+    a tool's result gives control to, where the name of the tool does not say it.
     """
 
     id: str
@@ -70,6 +86,7 @@ class Span(Struct, kw_only=True):
     heard: Sequence[Json] = ()
     tokens: int | None = None
     told: Json = None
+    hands_to: str = ""
     below: list[Span] = field(default_factory=list)
 
     @property
@@ -77,6 +94,19 @@ class Span(Struct, kw_only=True):
         if self.start is None or self.end is None or self.end < self.start:
             return None
         return self.end - self.start
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """What was told of a run, besides its steps.
+
+    ``opening`` is what the first model was given. ``truncated``: it was cut off, broke, or waits. ``error`` is what it
+    broke of, ``stopped`` what ended it by rule (a guardrail); "" where nothing did.
+    """
+
+    opening: Sequence[Json] = ()
+    truncated: bool = False
+    error: str = ""
+    stopped: str = ""
 
 
 def tree(spans: Iterable[Span], builder: Builder) -> list[Span]:
@@ -139,19 +169,26 @@ def _flat(spans: Sequence[Span]) -> list[Span]:
 
 class Teller:
     """Tells spans step by step. ``opening``: what the first model was given · ``failed``: the last model's error, ""
-    where it answered."""
+    where it answered · ``cut_off``: its answer was."""
 
     def __init__(self, builder: Builder, roots: Sequence[Span]) -> None:
         self.builder = builder
         self.opening: Sequence[Json] = ()
         self.failed = ""
+        self.cut_off = False
         self._heard = 0
+        self._last_words = self._since = 0
         self._pending = Waiting()
         self._transfers: deque[Call] = deque()
         self._unfinished: list[Call] = []
         self._scope(roots, "", None, level=0, is_aside=False)
         for call in self._unfinished:
             call.answered = False
+
+    def finish(self) -> None:
+        """The agent's last words end the run, where nothing but what checks it came after them."""
+        if self._last_words and self._since == len(self.builder.steps):
+            self.builder.end(self._last_words - 1)
 
     def _scope(self, spans: Sequence[Span], agent: str, inside: Call | None, *, level: int, is_aside: bool) -> None:
         """What happened in one place, in order."""
@@ -164,26 +201,34 @@ class Teller:
             match span.kind:
                 case "model":
                     following = () if span.answer is not None else _following(flat, number)
-                    self._model(span, following, who, hears=inside is None and not is_aside)
+                    self._model(span, following, who, is_outer=inside is None and not is_aside)
                 case "tool":
                     self._tool(span, partial(_overlapping, flat, number), who, level=level, is_aside=is_aside)
                 case "handoff":
                     self._hand_off(span, who)
                 case "aside":
-                    answer = self.builder.answer
-                    self._scope(span.below, agent, inside, level=level + 1, is_aside=True)
-                    self.builder.answer = answer  # what a guardrail says is no answer
-                    if span.told is not None:
-                        self.builder.hear(span.told, kind="observation", **who)
+                    self._aside(span, who, level=level)
                 case _:
                     self._scope(span.below, span.name or agent, inside, level=level + 1, is_aside=is_aside)
 
-    def _model(self, span: Span, tools: Sequence[Span], who: Facts, *, hears: bool) -> None:
+    def _aside(self, span: Span, who: Facts, *, level: int) -> None:
+        """What a guardrail does and says, which is no answer."""
+        builder = self.builder
+        answer, ends = builder.answer, self._since == len(builder.steps)
+        self._scope(span.below, who["agent"] or "", who["inside"], level=level + 1, is_aside=True)
+        builder.answer = answer
+        if span.told is not None:
+            builder.hear(span.told, kind="observation", **who)
+        if ends:
+            self._since = len(builder.steps)
+
+    def _model(self, span: Span, tools: Sequence[Span], who: Facts, *, is_outer: bool) -> None:
         """A model's answer: what it was told, what it says, and what it calls. ``tools`` are the spans of what it
         called, where the answer itself was not recorded."""
-        if hears:
+        if is_outer:
             self._hear(span.heard)
             self.failed = span.error
+            self.cut_off = span.answer is not None and span.answer.cut_off
         if span.error and span.answer is None and not tools:
             return
         builder = self.builder
@@ -194,13 +239,25 @@ class Teller:
         if content or not (asked or tools):
             builder.say({"role": "assistant", "content": content}, **facts)
             facts = spent(facts)
+            if content and is_outer:
+                self._last_words = self._since = len(builder.steps)
+        together = sum(each.ran is None for each in asked) > 1
         for each in asked:
-            arguments = builder.arguments(each.arguments)
-            self._wait(builder.call(each.name, arguments, call_id=each.call_id, parallel=len(asked) > 1, **facts))
+            self._ask(each, facts, parallel=together)
             facts = spent(facts)
         for tool in tools:
             self._call(tool, facts, parallel=len(tools) > 1)
             facts = spent(facts)
+
+    def _ask(self, asked: Asked, facts: Facts, *, parallel: bool) -> None:
+        """A call that the model asked for, with its result where it was run at once."""
+        builder, ran = self.builder, asked.ran
+        arguments = asked.read(builder)
+        call = builder.call(asked.name, arguments, call_id=asked.call_id, parallel=parallel and ran is None, **facts)
+        if ran is None:
+            self._wait(call)
+        else:
+            builder.result(UNSET if ran.error else ran.result, error=ran.error or None, call=call, **spent(facts))
 
     def _hear(self, messages: Sequence[Json]) -> None:
         """What the users said since the model was asked last."""
@@ -252,7 +309,7 @@ class Teller:
         facts: Facts = {**who, "latency_ms": latency}
         result = UNSET if span.error else span.result
         builder.result(result, error=span.error or None, call=call, call_id=span.call_id, **facts)
-        receiver = receiver_of(span.name)
+        receiver = span.hands_to or receiver_of(span.name)
         if receiver and not span.error:
             builder.hand_off(receiver, **who)
 

@@ -7,6 +7,14 @@ from __future__ import annotations
 
 from oloproof.recorders.mcp import record_mcp
 from oloproof.recorders.messages import record_anthropic, record_openai, record_pydantic_ai
+from oloproof.recorders.openai_agents import record_openai_agents
 from oloproof.recorders.otel import record_otel
 
-__all__ = ["record_anthropic", "record_mcp", "record_openai", "record_otel", "record_pydantic_ai"]
+__all__ = [
+    "record_anthropic",
+    "record_mcp",
+    "record_openai",
+    "record_openai_agents",
+    "record_otel",
+    "record_pydantic_ai",
+]

@@ -8,27 +8,23 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from oloproof.errors import RecordError
-from oloproof.recorders.recording import Listener, Recording, current
+from oloproof.recorders.listener import Listener
+from oloproof.recorders.spans import Spans
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
-_listener = Listener()
+_listener: Listener[Spans] = Listener("oloproof_otel")
 _providers: set[int] = set()
 _lock = Lock()
 
 
 @contextmanager
-def listening(recording: Recording, provider: TracerProvider | None) -> Iterator[None]:
-    """Give the recording what happens in this context."""
+def listening(spans: Spans, provider: TracerProvider | None) -> Iterator[None]:
+    """Keep the spans that begin in this context."""
     listen_to(provider)
-    _listener.begin(recording)
-    entered = current.set(recording)
-    try:
+    with _listener.listening(spans):
         yield
-    finally:
-        current.reset(entered)
-        _listener.end(recording)
 
 
 def listen_to(provider: Any) -> None:

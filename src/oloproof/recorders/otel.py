@@ -6,19 +6,16 @@ begin in threads which know of no context. They are told when the block ends: a 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from oloproof.errors import RecordError
 from oloproof.importers.otel.telling import run_of
 from oloproof.model.trajectory import Trajectory
 from oloproof.record.case import current_case
 from oloproof.recorders.listening import listening
-from oloproof.recorders.recording import Recording
+from oloproof.recorders.recording import recording
+from oloproof.recorders.spans import Spans
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -40,24 +37,11 @@ def record_otel(*, provider: TracerProvider | None = None) -> Iterator[None]:
     Errors: RecordError outside a case, where the case has been recorded already, where the OpenTelemetry SDK is not
     installed, and for a provider that takes no processors.
     """
-    case = current_case()
-    recording = Recording()
-    with listening(recording, provider):
-        try:
-            yield
-        except BaseException:
-            trajectory = _trajectory(recording)
-            if trajectory is not None:
-                with suppress(RecordError):  # what the block raised matters more
-                    case.agent_trajectory(replace(trajectory, truncated=True))
-            raise
-    trajectory = _trajectory(recording)
-    if trajectory is None:
-        warnings.warn(NOTHING, stacklevel=3)
-    else:
-        case.agent_trajectory(trajectory)
+    case, spans = current_case(), Spans()
+    with listening(spans, provider), recording(case, lambda: _trajectory(spans), nothing=NOTHING):
+        yield
 
 
-def _trajectory(recording: Recording) -> Trajectory | None:
-    traces = recording.close()
+def _trajectory(spans: Spans) -> Trajectory | None:
+    traces = spans.close()
     return run_of(traces).trajectory if traces else None

@@ -1,69 +1,38 @@
-"""Which recording a span of this process belongs to."""
+"""What a recorder does with the case that it records."""
 
 from __future__ import annotations
 
-from collections import Counter
-from contextvars import ContextVar
-from threading import Lock
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
-from oloproof.importers.otel.spans import Log, Span
-from oloproof.importers.otel.traces import Trace, Traces
+from msgspec.structs import replace
 
+from oloproof.errors import RecordError
+from oloproof.model.trajectory import Trajectory
+from oloproof.record.case import CurrentCase
 
-class Recording:
-    """The spans and log records of one case, until it is closed."""
-
-    def __init__(self) -> None:
-        self._traces = Traces()
-        self._lock = Lock()
-        self._over = False
-
-    def add(self, record: Span | Log) -> None:
-        """One more. What comes after the end is not taken."""
-        with self._lock:
-            if not self._over:
-                self._traces.add(record, "", 0)
-
-    def close(self) -> list[Trace]:
-        """The traces of the case that tell of an agent, in the order in which they began."""
-        with self._lock:
-            self._over = True
-            return self._traces.told(Counter())
+CALLERS = 5
+"""How far above the warning the user's ``with`` is: two context managers, each called by the library's own."""
 
 
-class Listener:
-    """Knows for every span of this process which recording it is of. One of it listens to each provider."""
+@contextmanager
+def recording(case: CurrentCase, told: Callable[[], Trajectory | None], *, nothing: str) -> Iterator[None]:
+    """Hand over what was ``told`` when the block ends (None: nothing, which the warning ``nothing`` says). Where it
+    raises, the trajectory is truncated.
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._open: list[Recording] = []
-        self._of_span: dict[str, Recording] = {}
-
-    def begin(self, recording: Recording) -> None:
-        with self._lock:
-            self._open.append(recording)
-
-    def end(self, recording: Recording) -> None:
-        with self._lock:
-            self._open.remove(recording)
-            self._of_span = {span: kept for span, kept in self._of_span.items() if kept is not recording}
-
-    def started(self, span_id: str, parent_id: str) -> None:
-        """A span began: in the context of a recording, below a span of one, or while there is only one."""
-        recording = current.get()
-        with self._lock:
-            if recording not in self._open:
-                recording = self._of_span.get(parent_id)
-            if recording is None and len(self._open) == 1:
-                (recording,) = self._open
-            if recording is not None:
-                self._of_span[span_id] = recording
-
-    def recording_of(self, span_id: str) -> Recording | None:
-        """The recording of a span; with "", that of the context."""
-        with self._lock:
-            return self._of_span.get(span_id) or (current.get() if not span_id else None)
-
-
-current: ContextVar[Recording | None] = ContextVar("oloproof_recording", default=None)
-"""The recording of this context."""
+    Errors: RecordError where the case has been recorded already.
+    """
+    try:
+        yield
+    except BaseException:
+        trajectory = told()
+        if trajectory is not None:
+            with suppress(RecordError):  # what the block raised matters more
+                case.agent_trajectory(replace(trajectory, truncated=True))
+        raise
+    trajectory = told()
+    if trajectory is None:
+        warnings.warn(nothing, stacklevel=CALLERS)
+    else:
+        case.agent_trajectory(trajectory)

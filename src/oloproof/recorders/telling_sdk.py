@@ -17,7 +17,8 @@ from oloproof.model.values import snapshot
 if TYPE_CHECKING:
     from opentelemetry.context import Context
 
-    from oloproof.recorders.recording import Listener
+    from oloproof.recorders.listener import Listener
+    from oloproof.recorders.spans import Spans
 
 
 def global_provider() -> Any:
@@ -32,7 +33,7 @@ def global_provider() -> Any:
 class SpanListener(SpanProcessor):
     """Tells a listener of every span."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener[Spans]) -> None:
         self._listener = listener
 
     def on_start(self, span: LiveSpan, parent_context: Context | None = None) -> None:
@@ -44,7 +45,7 @@ class SpanListener(SpanProcessor):
             recording.add(span_of(span))
 
 
-def listen_to_logs(listener: Listener) -> None:
+def listen_to_logs(listener: Listener[Spans]) -> None:
     """Tell a listener of the log records of this process too: older instrumentations write messages there."""
     try:
         from opentelemetry._logs import get_logger_provider

@@ -14,11 +14,22 @@ from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers.agent_spans import LOSSES as SPAN_LOSSES
-from oloproof.importers.agent_spans import Answer, Asked, Span, Teller, milliseconds, outer_errors, total_tokens, tree
+from oloproof.importers.agent_spans import (
+    Answer,
+    Asked,
+    Span,
+    Teller,
+    Told,
+    milliseconds,
+    outer_errors,
+    total_tokens,
+    tree,
+)
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
 from oloproof.importers.documents import documents
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
+from oloproof.importers.response_items import answer_of
 from oloproof.importers.source import Source
 from oloproof.model.case import system_error
 from oloproof.model.values import Json
@@ -101,29 +112,45 @@ def read(sources: Sequence[Source]) -> Iterator[Item]:
 
 def _run(name: str, trace: _Trace) -> Run:
     builder = Builder()
-    roots = tree([_span(value, position, builder) for position, value in enumerate(trace.spans)], builder)
-    teller = Teller(builder, roots)
-    errors = list(outer_errors(roots))
-    truncated = any(_says(error, CUT_OFF) for error in errors)
-    stopped = next((error for error in errors if _says(error, STOPPED)), None)
-    broken = next((error for error in errors if not _says(error, (*CUT_OFF, *STOPPED))), "")
-    if not truncated and stopped is None:
-        broken = broken or teller.failed
+    told = tell(trace.spans, builder)
+    broken, stopped = told.error, told.stopped
     own = trace.own
-    facts = {key: own.get(key) for key in ("workflow_name", "group_id")} | {"trace_id": name, "stopped_by": stopped}
+    facts = {key: own.get(key) for key in ("workflow_name", "group_id")} | {"trace_id": name}
+    facts["stopped_by"] = stopped or None
     return Run(
         file=trace.file,
         line=trace.line,
-        output=UNSET if broken or stopped is not None or builder.answer is None else {"answer": builder.answer},
+        output=UNSET if broken or stopped or builder.answer is None else {"answer": builder.answer},
         error=system_error(broken) if broken else None,
-        trajectory=builder.trajectory(truncated=truncated or bool(broken) or builder.ends_on_open_call),
-        input={"messages": list(teller.opening)} if teller.opening else UNSET,
+        trajectory=builder.trajectory(truncated=told.truncated),
+        input={"messages": list(told.opening)} if told.opening else UNSET,
         metadata={key: fact for key, fact in facts.items() if fact is not None} | object_of(own.get("metadata")),
         of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
         origin={"trace": own, "spans": trace.spans},
     )
+
+
+def tell(spans: Sequence[Fields], builder: Builder, *, is_last: bool = True) -> Told:
+    """Tell the builder what the spans of one trace, as they are exported, say. After the last trace of a run, the words
+    that ended it are its final step.
+
+    A ``response`` may have what the export leaves out: ``input``, the items that the model was given, ``output``,
+    those that it answered with, and the ``status`` of the response.
+    """
+    roots = tree([_span(value, position, builder) for position, value in enumerate(spans)], builder)
+    teller = Teller(builder, roots)
+    errors = list(outer_errors(roots))
+    cut_off = any(_says(error, CUT_OFF) for error in errors)
+    stopped = next((error for error in errors if _says(error, STOPPED)), "")
+    broken = next((error for error in errors if not _says(error, (*CUT_OFF, *STOPPED))), "")
+    if not cut_off and not stopped:
+        broken = broken or teller.failed
+    truncated = cut_off or bool(broken) or teller.cut_off or builder.ends_on_open_call
+    if is_last and not truncated and not stopped:
+        teller.finish()
+    return Told(opening=teller.opening, truncated=truncated, error=broken, stopped=stopped)
 
 
 def _says(error: str, words: Sequence[str]) -> bool:
@@ -155,7 +182,8 @@ def _span(value: Fields, position: int, builder: Builder) -> Span:
             span.kind, span.heard = "model", list_of(data.get("input"))
             span.answer, span.tokens = _answer(data.get("output")), total_tokens(data.get("usage"))
         case "response":
-            span.kind, span.tokens = "model", total_tokens(data.get("usage"))
+            span.kind, span.heard = "model", list_of(data.get("input"))
+            span.answer, span.tokens = answer_of(data), total_tokens(data.get("usage"))
         case "guardrail":
             span.kind = "aside"
             span.told = {"guardrail": data.get("name"), "triggered": data.get("triggered")}
@@ -167,10 +195,13 @@ def _span(value: Fields, position: int, builder: Builder) -> Span:
 
 
 def _answer(output: Json) -> Answer | None:
-    """What a model answered, in the words of Chat Completions; None where that was not recorded."""
+    """What a model answered, in the words of Chat Completions; None where that was not recorded. A stream is written
+    down as a response."""
     if not isinstance(output, list):
         return None
     messages = [object_of(message) for message in output]
+    if len(messages) == 1 and messages[0].get("object") == "response":
+        return answer_of(messages[0])
     texts = [content for each in messages if isinstance(content := joined_text(each.get("content")), str)]
     asked = []
     for call in (object_of(call) for message in messages for call in list_of(message.get("tool_calls"))):

@@ -17,32 +17,10 @@ from oloproof.importers.builder import Builder, joined_text, kind_of, list_of, o
 from oloproof.importers.conversations import Conversation, MessageError, certain_where, own_facts, read_conversations
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
+from oloproof.importers.response_items import ANSWERED_LATER, KNOWN, TEXTS, UNFINISHED, asked_of
 from oloproof.importers.source import Source
 from oloproof.model.case import system_error
 from oloproof.model.values import Json
-
-UNFINISHED: Final = ("incomplete", "in_progress", "queued", "cancelled")
-TEXTS: Final = ("input_text", "output_text", "text")
-FREE: Final = ("custom_tool_call",)
-"""Calls whose input is text by design."""
-ANSWERED_LATER: Final = (
-    "apply_patch_call",
-    "computer_call",
-    "custom_tool_call",
-    "function_call",
-    "local_shell_call",
-    "shell_call",
-)
-ANSWERED_INSIDE: Final[Mapping[str, str | None]] = {
-    "code_interpreter_call": "outputs",
-    "file_search_call": "results",
-    "image_generation_call": "result",
-    "mcp_call": "output",
-    "web_search_call": None,
-}
-"""Tools that ran before the item was written, and where it holds the result (None: nowhere)."""
-_ENVELOPE: Final = frozenset({"type", "id", "call_id", "status", "name", "error", "output", "agent", "phase"})
-_KNOWN: Final = (*ANSWERED_LATER, *ANSWERED_INSIDE)
 
 LOSSES: Final[Mapping[str, str]] = {
     "reasoning": "the model's reasoning: it is no step",
@@ -60,7 +38,7 @@ def is_ours(value: Json) -> bool:
     match value:
         case {"object": "response", "output": list()}:
             return True
-        case {"type": str(kind), "status": _} | {"type": str(kind), "call_id": _} if kind in _KNOWN:
+        case {"type": str(kind), "status": _} | {"type": str(kind), "call_id": _} if kind in KNOWN:
             return True
         case {"type": "function_call_output" | "custom_tool_call_output", "call_id": _}:
             return True
@@ -166,39 +144,21 @@ class _Teller:
             kind = text_id(item.get("type"))
             if kind == "reasoning":
                 self.builder.losses["reasoning"] += 1
-            elif kind in ANSWERED_LATER:
-                self._call(item, kind, parallel=together)
-            elif kind in ANSWERED_INSIDE:
-                self._call_with_result(item, kind)
+            elif kind in KNOWN:
+                self._call(item, parallel=together and kind in ANSWERED_LATER)
             elif kind in ("", "message"):
                 self.builder.say(self._said(item))
             else:
                 self.builder.losses["opaque_items"] += 1
                 self.builder.hear(item, kind="decision")
 
-    def _call(self, item: dict[str, Any], kind: str, *, parallel: bool) -> None:
-        builder = self.builder
-        if kind in FREE:
-            arguments = item.get("input")
-        elif kind == "function_call":
-            arguments = builder.arguments(item.get("arguments"))
-        else:
-            arguments = _asked(item)
-        name = text_id(item.get("name")) if "name" in item else _tool(kind)
-        builder.call(name, arguments, call_id=text_id(item.get("call_id")), parallel=parallel)
-
-    def _call_with_result(self, item: dict[str, Any], kind: str) -> None:
-        builder, held = self.builder, ANSWERED_INSIDE[kind]
-        arguments = builder.arguments(item.get("arguments")) if kind == "mcp_call" else _asked(item)
-        name = text_id(item.get("name")) if "name" in item else _tool(kind)
-        call = builder.call(name, arguments, call_id=text_id(item.get("id")))
-        failed = bool(item.get("error")) or item.get("status") == "failed"
-        if not failed and item.get("status") in UNFINISHED:
-            return
-        result = item.get(held) if held is not None else None
-        error = object_of(item.get("error"))
-        text = text_id(error.get("message") or item.get("error")) or "failed"
-        builder.result(UNSET if failed or result is None else result, error=text if failed else None, call=call)
+    def _call(self, item: dict[str, Any], *, parallel: bool) -> None:
+        """A call, and its result where the item holds that too."""
+        builder, asked = self.builder, asked_of(item)
+        call = builder.call(asked.name, asked.read(builder), call_id=asked.call_id, parallel=parallel)
+        if asked.ran is not None:
+            error = asked.ran.error
+            builder.result(UNSET if error else asked.ran.result, error=error or None, call=call)
 
     def _hear(self, item: dict[str, Any]) -> None:
         kind = text_id(item.get("type"))
@@ -233,17 +193,6 @@ def _is_models(item: dict[str, Any]) -> bool:
     if kind in ("", "message"):
         return item.get("role") == "assistant"
     return not kind.endswith("_output")
-
-
-def _tool(kind: str) -> str:
-    """What a tool without a name is called: ``web_search`` for ``web_search_call``."""
-    return kind.removesuffix("_call")
-
-
-def _asked(item: dict[str, Any]) -> dict[str, Any]:
-    """What a tool that is no function was asked: all that the item says besides who, when and what came of it."""
-    held = ANSWERED_INSIDE.get(item["type"])
-    return {key: fact for key, fact in item.items() if key not in _ENVELOPE and key != held and fact is not None}
 
 
 IMPORTER: Final = Importer(

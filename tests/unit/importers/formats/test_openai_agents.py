@@ -74,7 +74,7 @@ def test_agents_models_and_tools() -> None:
         ("tool_call", "look", "Support", None),
         ("tool_result", "find", "Support", None),
         ("tool_result", "look", "Support", None),
-        ("message", None, "Support", None),
+        ("final", None, "Support", None),
     ]
     assert [step.call_id for step in found.steps[1:5]] == ["c1", "c2", "c1", "c2"]
     assert [step.turn for step in found.steps[1:3]] == [1, 1]
@@ -109,6 +109,19 @@ def test_responses_say_nothing_and_group_the_calls_that_follow() -> None:
     assert (found.only.output, found.only.input) == (UNSET, UNSET)
 
 
+def test_streams_are_written_down_as_responses_and_may_have_been_cut_off() -> None:
+    def output(status: str) -> list[Any]:
+        words = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is"}]}
+        call = {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"n": 1}'}
+        return [{"object": "response", "status": status, "output": [words] if status != "done" else [call, words]}]
+
+    done = read(agent("a", 0), span("g", "a", 1, "generation", input=[ASKED], output=output("done")))
+    assert [(step.kind, step.call_id) for step in done.steps[1:]] == [("message", None), ("tool_call", "c1")]
+    cut = read(agent("a", 0), span("g", "a", 1, "generation", input=[ASKED], output=output("incomplete"))).only
+    assert cut.trajectory is not None
+    assert cut.trajectory.truncated
+
+
 def test_a_hand_off_goes_to_a_sibling() -> None:
     found = read(
         agent("triage", 0),
@@ -120,7 +133,7 @@ def test_a_hand_off_goes_to_a_sibling() -> None:
     assert shape(found)[1:] == [
         ("tool_call", "transfer_to_billing", "triage", None),
         ("handoff", "billing", "triage", None),
-        ("message", None, "billing", None),
+        ("final", None, "billing", None),
     ]
     assert found.summary.unanswered == 0
 
@@ -156,6 +169,7 @@ def test_what_guardrails_say_is_no_answer() -> None:
     )
     assert found.only.output == {"answer": "Answer."}
     assert found.steps[-1].arguments == {"guardrail": "homework", "triggered": False}
+    assert [step.arguments["content"] for step in found.steps if step.kind == "final"] == ["Answer."]
 
 
 FAILED = {"message": "Error running tool (non-fatal)", "data": {"tool_name": "find", "error": "no such order"}}
