@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from fakes.hostile import NASTY
 from fakes.projects import AGENT, NONE_WRONG, RIGHT, case, oloproof, project
-from golden.specimens import NASTY
 
 EVALUATORS = [RIGHT, {"type": "agent_tool_sequence"}]
 

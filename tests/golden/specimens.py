@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from fakes.hostile import NASTY
 from oloproof.gates import decide
 from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.comparison import Comparison, CriterionPairs, SlicePairs
 from oloproof.model.decision import (
     Approval,
     CountFinding,
@@ -18,47 +20,23 @@ from oloproof.model.decision import (
     RateFinding,
 )
 from oloproof.model.judgment import Judgment
+from oloproof.model.places import Place, Places
 from oloproof.model.run import CaseRecord, IntervalChoice, Report, Run, SystemIdentity
 from oloproof.model.stopping import EarlyStopping, Saved, Settled, Stopping
-from oloproof.model.tally import OTHERS, UNPLACED, Distribution, ErrorGroup, Measured, Quantile, Rate, SliceGroup, Tally
+from oloproof.model.tally import (
+    OTHERS,
+    UNPLACED,
+    Distribution,
+    ErrorGroup,
+    Measured,
+    PairTable,
+    Quantile,
+    Rate,
+    SliceGroup,
+    Tally,
+)
 from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
 from oloproof.reports.view import VerdictRow
-
-NASTY = (
-    "[bold]x[/]",
-    "\x1b[31mred\x1b[0m",
-    "\x9b2J",
-    "\ud800",
-    "<script>alert(1)</script>",
-    "</testcase>",
-    "&amp;",
-    "@team",
-    "#12 GH-3",
-    "=1+1",
-    "+1",
-    "-1",
-    "@SUM(A1)",
-    "\t=1",
-    "|",
-    "a\\|b",
-    "```",
-    "`",
-    "]]>",
-    "<!-- -->",
-    "\u202eevil\u2066",
-    "zero\u200bwidth\u2060\ufeff",
-    "\u3164",
-    "line\nbreak\r\nand\x00null",
-    "http://evil.example/?q=[x](y) www.evil.example a@b.example",
-    "![img](http://evil.example/x.png)",
-    ":tada: **bold** ~~gone~~ $x$",
-    "\ufffe\uffff",
-    "漢字かな👩‍👧",
-    "e\u0301" * 50,
-    "x" * 2_000_000,
-    "",
-    " ",
-)
 
 
 def support() -> Report:
@@ -307,6 +285,40 @@ def odd() -> Report:
             Approval(rule="reviewed rule", by="bob", at="2026-11-29T00:00:00Z", run_digest="other"),
         ),
         warnings=("slice 'metadata.text' has 33 values ]]> @team #1 http://evil.example",),
+    )
+
+
+def compared() -> Report:
+    """The support agent beside a baseline: one case broken, two fixed, one that has no verdict any more."""
+    table = PairTable(both_pass=30, broken=1, fixed=2, both_fail=6, was_pass=1)
+    criterion = CriterionPairs("answer_correct", table, ("case_001", "case_002"), ("case_004",), ("case_040",))
+    slices = (SlicePairs("first_tool", "search", 7, (PairTable(both_pass=5, broken=1, fixed=1),)),)
+    comparison = Comparison(
+        candidate="20261130-101500-3fa9",
+        baseline="20261129-101500-1b2c",
+        pairs=table.n,
+        only_in_candidate=(),
+        only_in_baseline=("case_041",),
+        changed=(),
+        accepted=(),
+        uncompared=("agent_route: judged by another evaluator",),
+        membership="candidate",
+        criteria=(criterion,),
+        slices=slices,
+    )
+    return replace(support(), comparison=comparison)
+
+
+def places() -> Places:
+    """Where the specimens' rules and cases stand."""
+    return Places(
+        config=Place("agent/oloproof.yaml"),
+        rules={name: Place("agent/release.yaml", line) for line, name in enumerate(("answer-floor", "no-deletion"), 4)},
+        criteria={"agent_no_tool_loop": Place("agent/oloproof.yaml", 12)},
+        cases={
+            ("case_003", 1): Place("agent/data/ré funds.jsonl", 3),
+            ("case_007", 1): Place("agent/data/x,y:z.jsonl", 7),
+        },
     )
 
 

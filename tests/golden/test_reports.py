@@ -10,11 +10,17 @@ from msgspec.structs import replace
 
 from fakes.pages import legible
 from golden import specimens, trials
+from oloproof._version import __version__
 from oloproof.reports import document, markdown, terminal
 from oloproof.reports.case import case_view
+from oloproof.reports.comparison import comparison_notes, comparison_tables
+from oloproof.reports.github import workflow_commands
 from oloproof.reports.html import Entry, report_page
 from oloproof.reports.junit import junit
 from oloproof.reports.lists import failure_table, verdict_table
+from oloproof.reports.remarks import remarks
+from oloproof.reports.sarif import sarif
+from oloproof.reports.tap import tap
 from oloproof.reports.view import view
 
 REPORTS = {
@@ -57,6 +63,31 @@ def test_markdown(name: str, golden: Golden) -> None:
 @pytest.mark.parametrize("name", REPORTS)
 def test_junit(name: str, golden: Golden) -> None:
     golden(f"{name}.xml", "".join(junit(view(REPORTS[name]()), specimens.verdicts())))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_sarif(name: str, golden: Golden) -> None:
+    text = "".join(sarif(view(REPORTS[name]()), specimens.verdicts(), specimens.places()))
+    golden(f"{name}.sarif", text.replace(f'"{__version__}"', '"x.y.z"'))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_tap(name: str, golden: Golden) -> None:
+    golden(f"{name}.tap", "".join(tap(view(REPORTS[name]()), specimens.verdicts())))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_annotations(name: str, golden: Golden) -> None:
+    drawn = view(REPORTS[name]())
+    told = workflow_commands(remarks(drawn, specimens.verdicts(), specimens.places()), inspect=drawn.inspect)
+    golden(f"{name}.annotations.txt", "".join(told))
+
+
+def test_markdown_of_a_comparison(golden: Golden) -> None:
+    report = specimens.compared()
+    golden("compared.report.md", markdown.render(view(report)))
+    tables = comparison_tables(report, {"case_004": "call 2: delete, and search before"})
+    golden("compared.md", markdown.render_comparison(view(report), tables, comparison_notes(report.comparison)))
 
 
 @pytest.mark.parametrize("name", REPORTS)

@@ -16,6 +16,7 @@ import click
 from msgspec.structs import replace
 
 from oloproof._version import __version__
+from oloproof.cli.actions import defuse
 from oloproof.errors import ExitCode, OloproofError, Problem, did_you_mean
 
 COMMANDS = {
@@ -132,6 +133,7 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 -- for as long as the process lives
         else:
             stream.reconfigure(errors="backslashreplace")
+            setattr(sys, name, defuse(stream, os.environ))
 
 
 def _invoke(arguments: list[str]) -> int:

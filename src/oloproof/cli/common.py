@@ -17,6 +17,7 @@ from click.core import ParameterSource
 from msgspec import Struct
 
 from oloproof import pipeline
+from oloproof.cli import actions
 from oloproof.errors import BrokenError, UsageError
 from oloproof.model.run import Report, Run
 from oloproof.pipeline import Ports
@@ -24,7 +25,7 @@ from oloproof.project import load
 from oloproof.project.nodes import SURROGATE
 from oloproof.reports.document import encode, report_document
 from oloproof.reports.findings import Document
-from oloproof.reports.view import VerdictRow, view
+from oloproof.reports.view import VerdictRow, View, view
 from oloproof.store import Store
 
 if TYPE_CHECKING:
@@ -69,6 +70,10 @@ metadata_option = click.option(
     help="Keep what lies at this dotted path in a run as metadata; may be repeated.",
 )
 strict_option = click.option("--strict", is_flag=True, help="Refuse files of which something cannot be carried over.")
+markdown_option = click.option("--markdown", type=OutputFile(), help="Also write Markdown for a pull request.")
+github_option = click.option(
+    "--github", is_flag=True, help="In GitHub Actions: also write the job summary and annotations."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 
 
@@ -85,19 +90,27 @@ TEXT = _Text()
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """In which forms a report is asked for: on stdout as JSON or as tables, and in files. ``all_slices`` shows all the
-    metrics of slices in the tables."""
+    """In which forms a report is asked for: on stdout as JSON or as tables, in files, and on the page of a job on
+    GitHub. ``all_slices`` shows all the metrics of slices in the tables."""
 
     as_json: bool
     markdown: Path | None
     junit: Path | None
+    sarif: Path | None
+    tap: Path | None
     html: Path | None
+    github: bool
     all_slices: bool
+
+    @property
+    def only_json(self) -> bool:
+        """Nothing is asked for that is drawn from a view."""
+        return self.as_json and not (self.markdown or self.junit or self.sarif or self.tap or self.github)
 
 
 def report_options(command: F) -> F:
-    """``--json``, ``--markdown FILE``, ``--junit FILE``, ``--html FILE`` and ``--slices``, for every command that ends
-    in a report; it is given them as one value, ``shown``."""
+    """``--json``, ``--markdown FILE``, ``--junit FILE``, ``--sarif FILE``, ``--tap FILE``, ``--html FILE``,
+    ``--github`` and ``--slices``, for every command that ends in a report; it is given them as one value, ``shown``."""
 
     @wraps(command)
     def gathered(*arguments: Any, **parameters: Any) -> Any:
@@ -107,9 +120,12 @@ def report_options(command: F) -> F:
     options: Any = gathered
     for option in (
         click.option("--slices", "all_slices", is_flag=True, help="All metrics of the slices, with their intervals."),
+        github_option,
         click.option("--html", type=OutputFile(), help="Also write one HTML file that opens offline."),
+        click.option("--tap", type=OutputFile(), help="Also write TAP to this file."),
+        click.option("--sarif", type=OutputFile(), help="Also write SARIF 2.1.0 to this file, for code scanning."),
         click.option("--junit", type=OutputFile(), help="Also write JUnit XML to this file."),
-        click.option("--markdown", type=OutputFile(), help="Also write Markdown for a pull request."),
+        markdown_option,
         json_option,
     ):
         options = option(options)
@@ -160,10 +176,11 @@ def show_report(report: Report, store: Store, *, config: Path, shown: Shown) -> 
     """The report in every file asked for, and then on stdout, which so holds it or what went wrong, never both."""
     if shown.html is not None:
         write_html(shown.html, report, store, config=config)
-    if shown.as_json and shown.markdown is None and shown.junit is None:
+    if shown.only_json:
         print_json(report_document(report))
         return
     drawn = view(report, config=named_config(config))
+    rows = partial(verdict_rows, store, report.run, reruns=False)
     if shown.markdown is not None:
         from oloproof.reports.markdown import render as render_markdown
 
@@ -171,13 +188,41 @@ def show_report(report: Report, store: Store, *, config: Path, shown: Shown) -> 
     if shown.junit is not None:
         from oloproof.reports.junit import junit as render_junit
 
-        write_file(shown.junit, render_junit(drawn, verdict_rows(store, report.run, reruns=False)))
+        write_file(shown.junit, render_junit(drawn, rows()))
+    if shown.tap is not None:
+        from oloproof.reports.tap import tap as render_tap
+
+        write_file(shown.tap, render_tap(drawn, rows()))
+    told = _told_at_places(drawn, report, store, config=config, shown=shown)
     if shown.as_json:
         print_json(report_document(report))
     else:
         from oloproof.reports import terminal
 
         print_rendered(partial(terminal.render, drawn, all_slices=shown.all_slices))
+    if told:
+        actions.annotate(told, as_json=shown.as_json)
+
+
+def _told_at_places(drawn: View, report: Report, store: Store, *, config: Path, shown: Shown) -> tuple[str, ...]:
+    """Write what points at lines of files; the annotations that are still to be printed."""
+    if shown.sarif is None and not shown.github:
+        return ()
+    from oloproof.cli.places import run_places
+    from oloproof.reports.sarif import sarif as render_sarif
+
+    places = run_places(store, report.run, config)
+    rows = partial(verdict_rows, store, report.run, reruns=False)
+    if shown.sarif is not None:
+        write_file(shown.sarif, render_sarif(drawn, rows(), places))
+    if not shown.github:
+        return ()
+    from oloproof.reports.github import workflow_commands
+    from oloproof.reports.markdown import render as render_markdown
+    from oloproof.reports.remarks import remarks
+
+    actions.summarize(render_markdown(drawn))
+    return tuple(workflow_commands(remarks(drawn, rows(), places), inspect=drawn.inspect))
 
 
 def write_html(path: Path, report: Report, store: Store, *, config: Path, content: bool = True) -> None:

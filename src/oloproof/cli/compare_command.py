@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from oloproof import pipeline
+from oloproof.cli import actions
 from oloproof.cli.baselines import baseline_named, concluded
 from oloproof.cli.common import (
     OutputFile,
     config_option,
     find_run,
+    github_option,
     json_option,
+    markdown_option,
     named_config,
     open_store,
     print_json,
@@ -24,7 +28,7 @@ from oloproof.cli.common import (
     write_file,
 )
 from oloproof.errors import Problem, UsageError
-from oloproof.model.comparison import Membership, Sides
+from oloproof.model.comparison import Comparison, Membership, Sides
 from oloproof.model.run import Report, Run
 from oloproof.pipeline import Baseline
 from oloproof.project import load
@@ -32,6 +36,7 @@ from oloproof.reports.comparison import comparison_notes, comparison_tables
 from oloproof.reports.document import comparison_report_document
 from oloproof.reports.inert import inert
 from oloproof.reports.view import view
+from oloproof.store import Store
 
 if TYPE_CHECKING:
     from oloproof.reports.html import Entry
@@ -50,6 +55,8 @@ if TYPE_CHECKING:
 )
 @click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
 @click.option("--html", type=OutputFile(), help="Also write one HTML file that opens offline.")
+@markdown_option
+@github_option
 @click.option("--no-content", is_flag=True, help="With --html: leave inputs, outputs, arguments and results out.")
 @json_option
 def command(
@@ -59,6 +66,8 @@ def command(
     membership: Membership,
     no_gate: bool,
     html: Path | None,
+    markdown: Path | None,
+    github: bool,
     no_content: bool,
     as_json: bool,
 ) -> None:
@@ -80,37 +89,85 @@ def command(
         accepted = policy.accept_changed_cases if policy else ()
         comparison = pipeline.compare(store, header, was, accepted=accepted, membership=membership)
         report = pipeline.comparison_report(store, header, comparison, policy, gated=not no_gate)
-        partings = {} if as_json and html is None else pipeline.partings(store, header, was, comparison)
-        notes = [*_notes(header, was), *comparison_notes(comparison)]
+        drawn = not as_json or html or markdown or github
+        found = _Found(
+            report=report,
+            notes=(*_notes(header, was), *comparison_notes(comparison)),
+            partings=pipeline.partings(store, header, was, comparison) if drawn else {},
+            config=config,
+        )
         if html is not None:
-            from oloproof.reports.html import comparison_page
-
             changed = _entries(pipeline.changed_cases(store, header, was, comparison), report, content=not no_content)
-            named = named_config(config)
-            page = comparison_page(
-                report, changed, notes=notes, partings=partings, config=named, content=not no_content
-            )
-            write_file(html, page)
+            _write_page(html, found, changed, content=not no_content)
+        told = _write_markdown(found, store, markdown=markdown, github=github) if markdown or github else ()
     if as_json:
         print_json(comparison_report_document(report))
     else:
-        from oloproof.reports import terminal
-
-        drawn = view(report, config=named_config(config))
-        print(f"candidate {inert(comparison.candidate)}\nbaseline  {inert(comparison.baseline)}")
-        print(
-            f"{comparison.pairs} cases of the baseline; intervals by Tango's score, {report.run.interval.level:.0%}\n"
-        )
-        for note in notes:
-            print(f"  {note}")
-        for table in comparison_tables(report, partings):
-            print_rendered(partial(terminal.render_table, table))
-        for warning in report.warnings:
-            print(f"warning: {inert(warning)}")
-        for decision in drawn.decisions:
-            print(f"{decision.rule}: {decision.state}: {decision.words}")
-        print(drawn.gate)
+        _print(found, comparison)
+    if told:
+        actions.annotate(told, as_json=as_json)
     sys.exit(report.gate.exit_code)
+
+
+class _Found(Struct, frozen=True, kw_only=True):
+    """A comparison with everything that is told of it."""
+
+    report: Report
+    notes: tuple[str, ...]
+    partings: Mapping[str, str]
+    config: Path
+
+
+def _write_page(path: Path, found: _Found, changed: Iterable[Entry], *, content: bool) -> None:
+    from oloproof.reports.html import comparison_page
+
+    page = comparison_page(
+        found.report,
+        changed,
+        notes=found.notes,
+        partings=found.partings,
+        config=named_config(found.config),
+        content=content,
+    )
+    write_file(path, page)
+
+
+def _write_markdown(found: _Found, store: Store, *, markdown: Path | None, github: bool) -> tuple[str, ...]:
+    """Write what is asked for; the annotations that are still to be printed."""
+    from oloproof.cli.places import run_places
+    from oloproof.reports.github import workflow_commands
+    from oloproof.reports.markdown import render_comparison
+    from oloproof.reports.remarks import comparison_remarks
+
+    report = found.report
+    assert report.comparison is not None
+    drawn = view(report, config=named_config(found.config))
+    text = render_comparison(drawn, comparison_tables(report, found.partings), found.notes)
+    if markdown is not None:
+        write_file(markdown, [text])
+    if not github:
+        return ()
+    actions.summarize(text)
+    places = run_places(store, report.run, found.config)
+    return tuple(workflow_commands(comparison_remarks(drawn, report.comparison, places), inspect=drawn.inspect))
+
+
+def _print(found: _Found, comparison: Comparison) -> None:
+    from oloproof.reports import terminal
+
+    report = found.report
+    drawn = view(report, config=named_config(found.config))
+    print(f"candidate {inert(comparison.candidate)}\nbaseline  {inert(comparison.baseline)}")
+    print(f"{comparison.pairs} cases of the baseline; intervals by Tango's score, {report.run.interval.level:.0%}\n")
+    for note in found.notes:
+        print(f"  {note}")
+    for table in comparison_tables(report, found.partings):
+        print_rendered(partial(terminal.render_table, table))
+    for warning in report.warnings:
+        print(f"warning: {inert(warning)}")
+    for decision in drawn.decisions:
+        print(f"{decision.rule}: {decision.state}: {decision.words}")
+    print(drawn.gate)
 
 
 def _notes(candidate: Run, baseline: Baseline) -> Iterator[str]:

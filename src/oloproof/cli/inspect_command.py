@@ -44,7 +44,7 @@ VIEWS = {
     "--verdicts": {"--json", "--csv"},
     "--log": set[str](),
     "--report": set[str](),
-    "": {"--json", "--markdown", "--junit", "--html", "--slices"},
+    "": {"--json", "--markdown", "--junit", "--sarif", "--tap", "--html", "--github", "--slices"},
 }
 """What can be shown instead of the report (""), and the options that each of them has."""
 

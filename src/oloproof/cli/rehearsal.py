@@ -10,10 +10,11 @@ from __future__ import annotations
 from oloproof import pipeline, runner
 from oloproof.cli import forget
 from oloproof.cli.common import Shown
+from oloproof.model.places import Places
 from oloproof.model.project import Project, RecordedSystem
 from oloproof.project import Cases
 from oloproof.reports.document import encode, report_document
-from oloproof.reports.view import view
+from oloproof.reports.view import View, view
 from oloproof.stats import level
 
 
@@ -43,10 +44,28 @@ def rehearse(project: Project, cases: Cases | None, shown: Shown, *, stops_early
         from oloproof.reports.junit import junit as render_junit
 
         list(render_junit(drawn, ()))
+    if shown.tap is not None:
+        from oloproof.reports.tap import tap as render_tap
+
+        list(render_tap(drawn, ()))
+    if shown.sarif is not None or shown.github:
+        _rehearse_places(drawn)
     if shown.html is not None:
         from oloproof.reports.html import report_page
 
         list(report_page(report, ()))
+
+
+def _rehearse_places(drawn: View) -> None:
+    from oloproof.cli.places import run_places  # noqa: F401 -- what it imports is what it will use
+    from oloproof.reports.github import workflow_commands
+    from oloproof.reports.markdown import render as render_markdown
+    from oloproof.reports.remarks import remarks
+    from oloproof.reports.sarif import sarif as render_sarif
+
+    list(render_sarif(drawn, (), Places()))
+    list(workflow_commands(remarks(drawn, (), Places()), inspect=drawn.inspect))
+    render_markdown(drawn)
 
 
 def _may_be_related(project: Project, cases: Cases | None) -> bool:

@@ -26,7 +26,7 @@ def relaxed(policy: Policy | None, base: Path, *, config: str | None) -> tuple[P
     before = None if written is None else policy_of(written, problems, _ANY_METRIC, section=section)
     problems.raise_any()
     assert before is not None
-    file, now = _current(config)
+    file, now = current_policy(config)
     found = []
     for relaxation in relaxations(policy, before):
         line_was, column_was = _place(written, relaxation)
@@ -58,7 +58,7 @@ def _policy_in(path: Path, problems: Problems) -> tuple[Node | None, type[Policy
     return (root, PolicyFile) if inline is None else (inline.value, PolicySection)
 
 
-def _current(config: str | None) -> tuple[str | None, Node | None]:
+def current_policy(config: str | None) -> tuple[str | None, Node | None]:
     """The file that holds the policy of a sound configuration, and what it says."""
     if config is None:
         return None, None

@@ -21,10 +21,19 @@ from oloproof.project.yaml_nodes import parse_yaml
 Keys = Sequence[str | int]
 
 
+def config_root(config: str) -> Fields | None:
+    """What the configuration says, with its places; None where it cannot be read."""
+    try:
+        root = parse_yaml(read_bytes(Path(config), what="the configuration", codes=CONFIG), Problems(config))
+    except UsageError:
+        return None
+    return root if isinstance(root, Fields) else None
+
+
 def evaluator_place(config: str, number: int, key: str) -> tuple[int, int]:
     """The place of a key's value in the ``number``-th evaluator, from 0, of the file ``config``; (0, 0) where it is not
     known."""
-    root = _root(config)
+    root = config_root(config)
     entry = None if root is None else root.entry("evaluators")
     if entry is None or not isinstance(entry.value, Items) or number >= len(entry.value.items):
         return 0, 0
@@ -35,7 +44,7 @@ def evaluator_place(config: str, number: int, key: str) -> tuple[int, int]:
 
 def key_place(config: str, key: str) -> tuple[int, int]:
     """The place of the value of a key of the configuration itself, likewise."""
-    root = _root(config)
+    root = config_root(config)
     entry = None if root is None else root.entry(key)
     return (0, 0) if entry is None else (entry.value.line, entry.value.column)
 
@@ -97,11 +106,3 @@ def _lines(file: str, numbers: Sequence[int]) -> dict[int, list[Node]]:
 
 def _parsed(data: bytes, line: int) -> Node | None:
     return parse_json(data.decode("utf-8-sig", errors="replace").rstrip(), Problems(""), line=line)
-
-
-def _root(config: str) -> Fields | None:
-    try:
-        root = parse_yaml(read_bytes(Path(config), what="the configuration", codes=CONFIG), Problems(config))
-    except UsageError:
-        return None
-    return root if isinstance(root, Fields) else None

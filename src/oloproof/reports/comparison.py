@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any
 
 from msgspec import to_builtins
@@ -70,6 +71,20 @@ def criteria_tables(
         yield Table("cases that changed", ("criterion", "now", "case", "where the calls part"), tuple(flips))
     elif flips:
         yield Table("cases that changed", ("criterion", "now", "case"), tuple(flip[:3] for flip in flips))
+
+
+def changes_in_words(comparison: Comparison) -> str:
+    """``since the baseline run-1: 3 cases broken, 10 fixed``, a case once for each way in which it changed."""
+    counts = [
+        (len({case for criterion in comparison.criteria for case in cases(criterion)}), what)
+        for what, cases in (
+            ("broken", attrgetter("broken_cases")),
+            ("fixed", attrgetter("fixed_cases")),
+            ("without a verdict that had one", attrgetter("lost_cases")),
+        )
+    ]
+    told = ", ".join(f"{count} {what}" for count, what in counts if count)
+    return f"since the baseline {inert(comparison.baseline)}: {f'cases: {told}' if told else 'no case changed'}"
 
 
 def _flips(row: PairRow, partings: Partings) -> Iterator[tuple[str, str, str, str]]:

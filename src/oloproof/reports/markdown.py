@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from oloproof.reports.figures import NOTHING
+from oloproof.reports.shapes import Table
 from oloproof.reports.view import DecisionRow, View
 
 LIMIT = 65_000
@@ -22,15 +23,9 @@ _SYNTAX = re.compile(r"[\\`*<>|&~]")
 
 def render(view: View) -> str:
     """The whole comment, a newline at its end."""
-    comment = _Comment(view.inspect)
-    comment.paragraph(f"## {view.outcome.replace('_', ' ')} · {_code(view.project)}")
-    comment.paragraph(_code(view.gate))
-    comment.block("what to do", (f"- {step.label}: {_code(step.text)}" for step in view.next_steps))
-    comment.table(
-        "Rules",
-        ("rule", "metric", "state", "why"),
-        ((_cell(row.rule), _cell(row.metric), _own(row.state), _why(row)) for row in view.decisions),
-    )
+    comment = _opened(view)
+    for table in view.baseline:
+        comment.listed(table)
     comment.table(
         "Criteria",
         ("metric", "estimate", "interval", "cases"),
@@ -41,8 +36,6 @@ def render(view: View) -> str:
         ("criterion", "case", "passed", "where they part"),
         ((_cell(row.criterion), _cell(row.case), _own(row.passed), _cell(row.parting)) for row in view.flaky),
     )
-    for table in view.baseline:
-        comment.table(_own(_capital(table.title)), table.columns, (tuple(map(_cell, row)) for row in table.rows))
     comment.table(
         _own(_capital(view.rest.title)),
         view.rest.columns,
@@ -67,6 +60,32 @@ def render(view: View) -> str:
     return comment.text()
 
 
+def render_comparison(view: View, tables: Iterable[Table], notes: Iterable[str]) -> str:
+    """The same of a comparison: the verdict and what changed first, what there is of slices folded."""
+    comment = _opened(view)
+    comment.block("notes", (f"- {_code(note)}" for note in notes))
+    for table in tables:
+        comment.listed(table, folded="slices" in table.title)
+    comment.block("warnings", (f"- {_code(warning)}" for warning in view.warnings), opening="### Warnings\n\n")
+    return comment.text()
+
+
+def _opened(view: View) -> _Comment:
+    """A comment that begins with the verdict, what changed, what to do about it, and the rules."""
+    comment = _Comment(view.inspect)
+    comment.paragraph(f"## {view.outcome.replace('_', ' ')} · {_code(view.project)}")
+    comment.paragraph(_code(view.gate))
+    if view.changes:
+        comment.paragraph(_code(view.changes))
+    comment.block("what to do", (f"- {step.label}: {_code(step.text)}" for step in view.next_steps))
+    comment.table(
+        "Rules",
+        ("rule", "metric", "state", "why"),
+        ((_cell(row.rule), _cell(row.metric), _own(row.state), _why(row)) for row in view.decisions),
+    )
+    return comment
+
+
 class _Comment:
     """Blocks of lines, as many as fit; what does not is counted and told at the end."""
 
@@ -87,6 +106,11 @@ class _Comment:
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         self.block(title.lower(), map(_row, rows), opening=f"### {title}\n\n{_head(columns)}")
+
+    def listed(self, table: Table, *, folded: bool = False) -> None:
+        """A table of foreign texts."""
+        draw = self.folded if folded else self.table
+        draw(_own(_capital(table.title)), table.columns, (tuple(map(_cell, row)) for row in table.rows))
 
     def folded(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         opening = f"<details><summary>{title}</summary>\n\n{_head(columns)}"

@@ -20,7 +20,7 @@ from oloproof.model.judgment import Word
 from oloproof.model.run import Report, Run
 from oloproof.model.tally import Metric, Tally
 from oloproof.reports import words
-from oloproof.reports.comparison import criteria_tables
+from oloproof.reports.comparison import changes_in_words, criteria_tables
 from oloproof.reports.figures import (
     NOTHING,
     Figures,
@@ -84,8 +84,8 @@ class View(Struct, frozen=True, kw_only=True):
     with the command that shows the first. ``grid`` holds the slices in short, a row a slice value, whose intervals and
     quantiles ``grid_hint`` shows. ``flaky`` are the cases that pass in some of their trials. ``rest`` holds the slices
     that pass less often than the rest, and ``rest_note`` says that none does, "" where some do or none was tested.
-    ``baseline`` holds what became of each criterion since the baseline, and of which cases, nothing where there is
-    none; what else a comparison finds, ``baseline_hint`` shows.
+    ``changes`` counts the cases that changed since the baseline, and ``baseline`` holds what became of each criterion
+    and of which cases, "" and nothing where there is none; what else a comparison finds, ``baseline_hint`` shows.
     """
 
     project: str
@@ -99,6 +99,7 @@ class View(Struct, frozen=True, kw_only=True):
     grid_hint: Fact
     rest: Table
     rest_note: str
+    changes: str
     baseline: tuple[Table, ...]
     baseline_hint: Fact
     decisions: tuple[DecisionRow, ...]
@@ -161,6 +162,7 @@ def view(report: Report, *, config: str = "") -> View:
         grid_hint=Fact("intervals and quantiles", typed("inspect", "--slices")),
         rest=rest_table(tests),
         rest_note=rest_note(tests),
+        changes="" if report.comparison is None else changes_in_words(report.comparison),
         baseline=tuple(_baseline_tables(report)),
         baseline_hint=Fact("slices, and where the calls part", typed("compare", "RUN_OR_FILE")),
         decisions=tuple(_decision_rows(report)),

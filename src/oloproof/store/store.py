@@ -31,6 +31,7 @@ from oloproof.store import names
 from oloproof.store.codec import (
     Detail,
     Placed,
+    SourceRef,
     StoredCase,
     Unreadable,
     from_json,
@@ -321,6 +322,22 @@ class Store:
                         raise
                     lost.add(source)  # it is not read through again for each of its cases
             yield case_id, trial, detail.judgments, record
+
+    def lines(self, run_id: str) -> Iterator[tuple[str, int, int | SourceRef]]:
+        """Case id and trial of every attempt that fails or leaves something missing, with the line of its case in the
+        dataset, 0 where it is not known, or with the recording that is its own dataset."""
+        row = self._row(run_id)
+        with store_errors(self._path):
+            rows = self._db.execute("SELECT source, path, digest FROM sources WHERE run = ?", (row,)).fetchall()
+        sources = {number: (fsdecode(path), digest) for number, path, digest in rows}
+        for case_id, trial, detail in self._details(row):
+            if all(judgment.verdict in ("pass", "excluded") for judgment in detail.judgments):
+                continue
+            if detail.case is not None:
+                yield case_id, trial, detail.case.line
+            elif isinstance(detail.attempt, Placed) and detail.attempt.source in sources:
+                number, offset, length = detail.attempt
+                yield case_id, trial, SourceRef(*sources[number], offset, length)
 
     def case(self, run_id: str, case_id: str, trial: int = 1) -> CaseRecord:
         """One attempt. Raises :class:`UsageError` when the run has none of that name and trial."""

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from golden.specimens import NASTY, looping_case, odd, odd_case, support, triage, verdicts
+from fakes.hostile import NASTY
+from golden.specimens import looping_case, odd, odd_case, support, triage, verdicts
 from oloproof.errors import Problem
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.judgment import Judgment

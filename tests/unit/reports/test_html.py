@@ -8,9 +8,9 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from fakes.hostile import NASTY
 from fakes.pages import Tags, unpacked
 from golden import specimens
-from golden.specimens import NASTY
 from oloproof.model.alignment import AlignedCall, Alignment
 from oloproof.model.case import Case
 from oloproof.model.judgment import Judgment

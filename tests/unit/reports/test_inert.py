@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from golden.specimens import NASTY
+from fakes.hostile import NASTY
 from oloproof.reports.inert import inert, inert_json
 
 HOSTILE = st.text(st.characters(), max_size=60) | st.sampled_from(NASTY)

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from golden.specimens import NASTY, odd, support, triage, verdicts
+from fakes.hostile import NASTY
+from golden.specimens import odd, support, triage, verdicts
 from oloproof.model.decision import Gate
 from oloproof.model.run import Report
 from oloproof.model.tally import Measured, Rate, Tally

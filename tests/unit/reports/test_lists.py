@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from msgspec import UNSET
 
-from golden.specimens import NASTY, odd, support
+from fakes.hostile import NASTY
+from golden.specimens import odd, support
 from oloproof.model.decision import Gate
 from oloproof.reports.lists import failure_table, missing_table, runs_table, steps_text, verdict_table
 from oloproof.reports.view import RunRow, VerdictRow

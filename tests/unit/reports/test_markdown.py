@@ -9,7 +9,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from msgspec.structs import replace
 
-from golden.specimens import NASTY, odd, support, triage
+from fakes.hostile import NASTY
+from golden.specimens import odd, support, triage
 from oloproof.model.comparison import Comparison, CriterionPairs
 from oloproof.model.decision import Gate
 from oloproof.model.run import Report

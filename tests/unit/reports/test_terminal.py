@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from golden.specimens import NASTY, looping_case, odd, odd_case, support, triage, verdicts
+from fakes.hostile import NASTY
+from golden.specimens import looping_case, odd, odd_case, support, triage, verdicts
 from oloproof.model.decision import Gate
 from oloproof.model.run import Report
 from oloproof.model.tally import Measured, Rate, SliceGroup, Tally

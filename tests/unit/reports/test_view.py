@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from golden.specimens import NASTY, odd, support, triage
+from fakes.hostile import NASTY
+from golden.specimens import odd, support, triage
 from oloproof.model.decision import Approval, Gate
 from oloproof.model.run import IntervalChoice, Report, SystemIdentity
 from oloproof.model.tally import OTHERS, Measured, Rate, SliceGroup, Tally
