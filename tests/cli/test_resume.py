@@ -372,7 +372,7 @@ def test_what_ended_with_an_error_is_made_again_and_what_it_settled_stands(tmp_p
     assert before["error"]["message"] == "ConnectionError: the line is down"
     assert [step["tool_name"] for step in before["trajectory"]["steps"]] == ["lookup", "delete"]
     assert (
-        "system_error: ConnectionError: the line is down; 2 steps; made again"
+        "system_error (connection): ConnectionError: the line is down; 2 steps; made again"
         in oloproof(tmp_path, "inspect", "--case", "c2").out
     )
     again = oloproof(tmp_path, "run", "--resume", "latest", "--retry-errors")
