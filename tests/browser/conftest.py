@@ -17,6 +17,8 @@ class Opened:
 
     def __init__(self, page: Any) -> None:
         self.page = page
+        self.server = "file://"
+        """What the page may ask, besides what lies on the disk."""
         self.misdeeds: list[str] = []
         page.on("console", lambda message: self.misdeeds.append(f"console {message.type}: {message.text}"))
         page.on("pageerror", lambda error: self.misdeeds.append(f"error: {error}"))
@@ -24,13 +26,17 @@ class Opened:
         page.on("request", lambda request: self.asked(request.url))
 
     def asked(self, url: str) -> None:
-        if not url.startswith(("file://", "data:,")):
+        if not url.startswith(("file://", "data:,", self.server)):
             self.misdeeds.append(f"request: {url}")
 
     def at(self, file: Path, hash_: str = "") -> Any:
         """The page once its script has read what is packed inside."""
+        return self.to(f"{file.as_uri()}{hash_}")
+
+    def to(self, address: str) -> Any:
+        """The same of a page that is somewhere else."""
         self.page.goto("about:blank")
-        self.page.goto(f"{file.as_uri()}{hash_}")
+        self.page.goto(address)
         self.page.wait_for_selector("html[data-ready]", state="attached")
         return self.page
 

@@ -30,6 +30,7 @@ COMMANDS = {
     "baseline": "Keep a run's verdicts in a small file for version control.",
     "inspect": "Show a run, its failing cases, or one case step by step.",
     "report": "Write a stored run as one HTML file that opens offline.",
+    "view": "Show the stored runs in the browser, and follow one that goes on.",
     "runs": "List the stored runs.",
     "import": "Turn traces of another format into traces.jsonl.",
     "export": "Write what a run's cases did as traces of another format.",

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
-from oloproof.cli.baselines import complete
 from oloproof.cli.common import OutputFile, config_option, find_run, open_store, write_file
 from oloproof.reports.inert import inert
 from oloproof.store import encode_baseline, read_baseline
@@ -35,7 +34,7 @@ def save(run: str, config: Path, output: Path) -> None:
       oloproof baseline save latest -o baseline.json
     """
     with open_store(config, create=False) as store:
-        header = complete(find_run(store, run, config))
+        header = pipeline.complete(find_run(store, run, config))
         write_file(output, [encode_baseline(pipeline.sides_of(store, header, identified=True))])
     click.echo(f"wrote {output}: run {header.id}, {header.cases} cases")
 

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 from msgspec import Struct
 
-from oloproof import pipeline
 from oloproof.cli import actions
 from oloproof.errors import BrokenError, UsageError
 from oloproof.model.run import Report, Run
@@ -27,9 +26,6 @@ from oloproof.reports.document import encode, report_document
 from oloproof.reports.findings import Document
 from oloproof.reports.view import VerdictRow, View, view
 from oloproof.store import Store
-
-if TYPE_CHECKING:
-    from oloproof.reports.html import Entry
 
 CONFIG = "oloproof.yaml"
 STORE = ".oloproof"
@@ -227,26 +223,11 @@ def _told_at_places(drawn: View, report: Report, store: Store, *, config: Path, 
 
 def write_html(path: Path, report: Report, store: Store, *, config: Path, content: bool = True) -> None:
     """The report with every case of the run in one file."""
+    from oloproof.pipeline.paging import entries
     from oloproof.reports.html import report_page
 
-    entries = html_entries(store, report.run)
-    write_file(path, report_page(report, entries, config=named_config(config), content=content))
-
-
-def html_entries(store: Store, run: Run) -> Iterator[Entry]:
-    """Every attempt of a stored run, with its slice values and as much as is known of it."""
-    from oloproof.reports.html import Entry
-
-    places = {(side.case_id, trial): side.places for trial, side in store.attempts(run.id)} if run.slices else {}
-    for case_id, trial, judgments, record in store.records(run.id):
-        yield Entry(
-            case=case_id,
-            trial=trial,
-            judgments=judgments,
-            record=record,
-            places=places.get((case_id, trial), ()),
-            alignments={} if record is None else pipeline.alignments(record),
-        )
+    pages = report_page(report, entries(store, report.run), config=named_config(config), content=content)
+    write_file(path, pages)
 
 
 def named_config(config: Path) -> str:

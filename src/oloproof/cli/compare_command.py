@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
 
 from oloproof import pipeline
 from oloproof.cli import actions
-from oloproof.cli.baselines import baseline_named, concluded
+from oloproof.cli.baselines import baseline_named
 from oloproof.cli.common import (
     OutputFile,
     config_option,
@@ -28,8 +27,8 @@ from oloproof.cli.common import (
     write_file,
 )
 from oloproof.errors import Problem, UsageError
-from oloproof.model.comparison import Comparison, Membership, Sides
-from oloproof.model.run import Report, Run
+from oloproof.model.comparison import Comparison, Membership
+from oloproof.model.run import Report
 from oloproof.pipeline import Baseline
 from oloproof.project import load
 from oloproof.reports.comparison import comparison_notes, comparison_tables
@@ -37,9 +36,6 @@ from oloproof.reports.document import comparison_report_document
 from oloproof.reports.inert import inert
 from oloproof.reports.view import view
 from oloproof.store import Store
-
-if TYPE_CHECKING:
-    from oloproof.reports.html import Entry
 
 
 @click.command("compare")
@@ -84,7 +80,7 @@ def command(
     project = load(config)
     policy = None if no_gate else project.policy
     with open_store(config, create=False) as store:
-        header = concluded(find_run(store, candidate, config))
+        header = pipeline.concluded(find_run(store, candidate, config))
         was = baseline_named(store, baseline, config)
         accepted = policy.accept_changed_cases if policy else ()
         comparison = pipeline.compare(store, header, was, accepted=accepted, membership=membership)
@@ -92,13 +88,12 @@ def command(
         drawn = not as_json or html or markdown or github
         found = _Found(
             report=report,
-            notes=(*_notes(header, was), *comparison_notes(comparison)),
+            notes=(*pipeline.caveats(header, was), *comparison_notes(comparison)),
             partings=pipeline.partings(store, header, was, comparison) if drawn else {},
             config=config,
         )
         if html is not None:
-            changed = _entries(pipeline.changed_cases(store, header, was, comparison), report, content=not no_content)
-            _write_page(html, found, changed, content=not no_content)
+            _write_page(html, found, store, was, content=not no_content)
         told = _write_markdown(found, store, markdown=markdown, github=github) if markdown or github else ()
     if as_json:
         print_json(comparison_report_document(report))
@@ -118,12 +113,13 @@ class _Found(Struct, frozen=True, kw_only=True):
     config: Path
 
 
-def _write_page(path: Path, found: _Found, changed: Iterable[Entry], *, content: bool) -> None:
+def _write_page(path: Path, found: _Found, store: Store, baseline: Baseline, *, content: bool) -> None:
+    from oloproof.pipeline.paging import changed_entries
     from oloproof.reports.html import comparison_page
 
     page = comparison_page(
         found.report,
-        changed,
+        changed_entries(store, found.report, baseline, content=content),
         notes=found.notes,
         partings=found.partings,
         config=named_config(found.config),
@@ -168,33 +164,3 @@ def _print(found: _Found, comparison: Comparison) -> None:
     for decision in drawn.decisions:
         print(f"{decision.rule}: {decision.state}: {decision.words}")
     print(drawn.gate)
-
-
-def _notes(candidate: Run, baseline: Baseline) -> Iterator[str]:
-    if candidate.stopping is not None and candidate.stopping.after is not None:
-        yield "the candidate stopped early: the cases that it left out are missing pairs"
-    if candidate.clustered:
-        yield "cases belong to clusters: the intervals take them as independent, and are too narrow"
-    if isinstance(baseline, Sides):
-        yield "a baseline file keeps no calls: compare with a run to see where they part"
-
-
-def _entries(changed: Iterable[pipeline.ChangedCase], report: Report, *, content: bool) -> Iterator[Entry]:
-    """What the page shows of each case that changed, where the candidate's attempt can still be read."""
-    from oloproof.reports.html import Entry, calls_beside
-
-    assert report.comparison is not None
-    criteria = [criterion.id for criterion in report.comparison.criteria]
-    for each in changed:
-        now = None if each.now is None else each.now.attempt.trajectory
-        was = None if each.was is None else each.was.attempt.trajectory
-        if each.now is not None:
-            yield Entry(
-                case=each.case,
-                trial=each.now.attempt.trial,
-                judgments=tuple(judgment for _, judgment in each.now.judgments),
-                record=each.now,
-                places=tuple(each.changes.get(criterion, "unchanged") for criterion in criteria),
-                alignments=pipeline.alignments(each.now),
-                calls=() if now is None or was is None else calls_beside(each.moves, now, was, content=content),
-            )

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from oloproof.pipeline.beside import ChangedCase, changed_cases
 from oloproof.pipeline.budget import Budget
-from oloproof.pipeline.comparing import compare, comparison_report, partings, refuse_incomparable, sides_of
+from oloproof.pipeline.comparing import (
+    caveats,
+    compare,
+    comparison_report,
+    complete,
+    concluded,
+    partings,
+    refuse_incomparable,
+    sides_of,
+)
 from oloproof.pipeline.deciding import beside_base, gate, report, stored_gate, stored_report
 from oloproof.pipeline.explaining import alignments
 from oloproof.pipeline.foreseeing import outlooks, rehearsal
@@ -25,9 +34,12 @@ __all__ = [
     "Watch",
     "alignments",
     "beside_base",
+    "caveats",
     "changed_cases",
     "compare",
     "comparison_report",
+    "complete",
+    "concluded",
     "early_outlook",
     "gate",
     "outlooks",

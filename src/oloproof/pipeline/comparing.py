@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import assert_never, get_args
 
 from msgspec.structs import replace
 
 from oloproof import metrics
-from oloproof.errors import Problem, UsageError
+from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.model.case import Case
 from oloproof.model.collector import collector_paused
 from oloproof.model.comparison import Comparison, Membership, Sides
@@ -55,6 +55,34 @@ def compare(
     if kept is not None and kept.baseline == found.baseline and _ids(kept) == _ids(found):
         return replace(found, reruns=kept.reruns)
     return found
+
+
+def caveats(candidate: Run, baseline: Baseline) -> Iterator[str]:
+    """What whoever reads a comparison of the two must know, in lines."""
+    if candidate.stopping is not None and candidate.stopping.after is not None:
+        yield "the candidate stopped early: the cases that it left out are missing pairs"
+    if candidate.clustered:
+        yield "cases belong to clusters: the intervals take them as independent, and are too narrow"
+    if isinstance(baseline, Sides):
+        yield "a baseline file keeps no calls: compare with a run to see where they part"
+
+
+def complete(run: Run) -> Run:
+    """The run, if every case of it was run."""
+    if run.status == "stopped_early":
+        hint = "run every case of it: `oloproof run --no-stop-early`"
+        raise BrokenError(f"run {run.id} stopped early, and a baseline needs every case", code="OLO653", hint=hint)
+    return concluded(run)
+
+
+def concluded(run: Run) -> Run:
+    """The run, if it came to its end. One that stopped early did: the cases that it left out are missing pairs."""
+    if not run.is_concluded or run.partial or run.in_process or run.changed:
+        why = f"partial ({run.partial})" if run.partial else "one for a debugger (--in-process)"
+        why = f"one of several parts: {'; '.join(run.changed)}" if run.changed else why
+        what = why if run.is_concluded else run.status
+        raise BrokenError(f"run {run.id} is {what}", code="OLO622", hint="compare runs that are complete")
+    return run
 
 
 def _ids(comparison: Comparison) -> list[str]:

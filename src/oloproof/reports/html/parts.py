@@ -32,6 +32,8 @@ LEFT_OUT = -1
 """The block of a case whose details found no room."""
 UNREADABLE = -2
 """The block of a case whose recorded file is not what it was."""
+SERVED = -3
+"""The block of a case that a server is asked for. Its place is its id where that is shown otherwise, else 0."""
 
 _CASES = 100
 _BYTES = 512_000
@@ -98,6 +100,23 @@ def packed(entries: Iterable[Entry], run: Run, *, content: bool, room: int = ROO
     yield Part("index", index.text())
 
 
+def listed(entries: Iterable[Entry], run: Run, *, content: bool) -> str:
+    """The index alone, of cases that a server is asked for one by one: :func:`case_json`."""
+    index = _Index(run, content=content)
+    for entry in entries:
+        if entry.record is None:
+            index.add(entry, UNREADABLE, 0)
+        else:
+            index.add(entry, SERVED, 0 if inert(entry.case) == entry.case else entry.case)
+    return index.text()
+
+
+def case_json(entry: Entry, *, content: bool) -> bytes:
+    """A case as the script shows it. The entry must have its record."""
+    assert entry.record is not None
+    return _page(entry, entry.record, content=content)
+
+
 def _is_notable(entry: Entry) -> bool:
     return any(judgment.verdict in ("fail", "missing") for judgment in entry.judgments)
 
@@ -146,7 +165,7 @@ class _Index:
         """Bytes of base64 so far, at most by what the compressor still holds."""
         return self._bytes * 4 // 3
 
-    def add(self, entry: Entry, block: int, at: int) -> None:
+    def add(self, entry: Entry, block: int, at: int | str) -> None:
         places = [
             known.setdefault(inert(value), len(known)) for known, value in zip(self._values, entry.places, strict=False)
         ]

@@ -1,34 +1,55 @@
 "use strict";
-// Shows what the page holds: the list of cases and one of them. Whatever was said by anyone is set as text.
+// Shows what the page holds, or what the server that sent it is asked for: the list of cases and one of them. Whatever
+// was said by anyone is set as text.
 (() => {
   const WORDS = { p: "pass", f: "fail", m: "missing", x: "excluded" };
-  const SIGNS = { pass: "✓", fail: "✗", missing: "?", excluded: "–" };
   const AT_ONCE = 200;
   const LEFT_OUT = -1;
-  const find = (id) => document.getElementById(id);
+  const UNREADABLE = -2;
+  const SERVED = -3;
   const blocks = new Map();
   let index = null;
   let shown = [];
   let open = -1;
   let back = {};
+  let ended = false;
 
-  /** An element with attributes and children; strings among them become text. */
-  function make(tag, attributes = {}, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children.filter((child) => child !== null));
-    return element;
-  }
-
-  async function unpack(id) {
-    const bytes = Uint8Array.from(atob(find(id).textContent), (sign) => sign.charCodeAt(0));
+  async function unpack(text) {
+    const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
     const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return JSON.parse(await new Response(inflated).text());
   }
 
   function block(number) {
-    if (!blocks.has(number)) blocks.set(number, unpack(`block-${number}`));
+    if (!blocks.has(number)) blocks.set(number, unpack(find(`block-${number}`).textContent));
     return blocks.get(number);
+  }
+
+  async function ask(what) {
+    let answer;
+    try {
+      answer = await fetch(`${find("case").dataset.source}/${what}`);
+    } catch {
+      throw new Error("The server does not answer.");
+    }
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer;
+  }
+
+  /** What is known of the case in this row. */
+  async function known(at) {
+    const { id, trial, number, place } = row(at);
+    if (number !== SERVED) return (await block(number))[place];
+    return (await ask(`case?${new URLSearchParams({ id: place || id, trial })}`)).json();
+  }
+
+  async function load() {
+    const packed = find("index");
+    index = await unpack(packed === null ? await (await ask("index")).text() : packed.textContent);
+    index.first = new Map();
+    index.rows.forEach(([id, trial], at) => {
+      if (!index.first.has(`${trial} ${id}`)) index.first.set(`${trial} ${id}`, at);
+    });
   }
 
   const read = () => new URLSearchParams(location.hash.slice(1));
@@ -47,6 +68,8 @@
     const twin = index.first.get(`${trial} ${id}`) === at ? undefined : at;
     return hash({ case: id, trial: trial === 1 ? undefined : trial, row: twin, step });
   }
+
+  const { facts, verdicts, table, diffTable, timeline } = drawing(link);
 
   // --- the list ----------------------------------------------------------------------------------------------------
 
@@ -81,19 +104,25 @@
     return at < 0 ? [] : [at, index.values[at].indexOf(option.slice(index.slices[at].length + 1))];
   }
 
+  function fill(select, options) {
+    if (select.options.length === options.length + 1) return;
+    select.replaceChildren(...["", ...options].map((option) => make("option", { value: option }, option || "any")));
+  }
+
   function choice(name, title, options) {
-    const select = make("select", { name }, make("option", { value: "" }, "any"));
-    for (const option of options) select.append(make("option", { value: option }, option));
+    const select = make("select", { name });
+    fill(select, options);
     return make("label", {}, title, select);
   }
 
+  const groups = () => index.slices.flatMap((name, at) => index.values[at].map((value) => `${name}=${value}`));
+
   function drawBrowser() {
     const form = make("form", { class: "filters", role: "search" });
-    const values = index.slices.flatMap((name, at) => index.values[at].map((value) => `${name}=${value}`));
     form.append(
       choice("criterion", "criterion", index.criteria),
       choice("verdict", "verdict", Object.values(WORDS)),
-      choice("slice", find("browser").dataset.groups, values),
+      choice("slice", find("browser").dataset.groups, groups()),
       make("label", {}, "id or input", make("input", { type: "search", name: "text" })),
     );
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -105,7 +134,7 @@
     find("browser").append(
       form,
       make("p", { id: "count", role: "status" }),
-      make("div", { class: "wide" }, make("table", { class: "list" }, make("thead", {}, head), make("tbody", { id: "list" }))),
+      wide("Cases", make("table", { class: "list" }, make("thead", {}, head), make("tbody", { id: "list" }))),
       make("button", { type: "button", id: "more" }, "Show more"),
     );
     find("more").addEventListener("click", () => drawRows(find("list").rows.length + AT_ONCE));
@@ -141,115 +170,6 @@
 
   // --- one case ----------------------------------------------------------------------------------------------------
 
-  function facts(items) {
-    const rows = items.map(({ label, text }) => make("div", {}, make("dt", {}, label), make("dd", {}, text)));
-    return make("dl", { class: "facts" }, ...rows);
-  }
-
-  function verdicts(view, diffs, at) {
-    const body = make("tbody");
-    for (const each of view.judgments) {
-      const rows = diffs[each.criterion];
-      const beside = rows
-        ? [make("td", { colspan: "2" }, diffTable(rows, "expected", "found"))]
-        : [make("td", {}, each.expected), make("td", {}, each.found)];
-      body.append(make("tr", {},
-        make("th", { scope: "row" }, each.criterion),
-        make("td", { class: `state ${each.verdict}` }, `${SIGNS[each.verdict]} ${each.verdict}`),
-        make("td", {}, each.reason),
-        make("td", {}, ...stepLinks(each.steps, at)),
-        ...beside));
-    }
-    const names = ["criterion", "verdict", "reason", "steps", "expected", "found"];
-    const head = make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, name)));
-    return make("div", { class: "wide" }, make("table", {}, make("thead", {}, head), body));
-  }
-
-  function table(columns, rows) {
-    const head = make("tr", {}, ...columns.map((name) => make("th", { scope: "col" }, name)));
-    const lines = rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell))));
-    return make("div", { class: "wide" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...lines)));
-  }
-
-  /** "2, 4–6" with each number a link to its step. */
-  function stepLinks(text, at) {
-    const parts = text.split(/(\d+)/);
-    return parts.map((part) => (/^\d+$/.test(part) ? make("a", { href: link(at, part) }, part) : part));
-  }
-
-  function diffTable(rows, left, right) {
-    const table = make("table", { class: "diff" });
-    table.append(make("thead", {}, make("tr", {}, make("td"), ...[left, right].map((name) => make("th", { scope: "col" }, name)))));
-    const signs = { same: " ", changed: "≠", expected: "−", found: "+" };
-    const body = make("tbody");
-    for (const [kind, old, now] of rows) {
-      const differs = kind === "same" ? {} : { class: "differs" };
-      body.append(make("tr", differs, make("td", {}, signs[kind]), make("td", {}, old), make("td", {}, now)));
-    }
-    table.append(body);
-    return table;
-  }
-
-  function stepBox(step) {
-    const offends = step.offends.length > 0;
-    const box = make("section", { class: offends ? "step offends" : "step", id: `step-${step.number}`, tabindex: "-1" });
-    box.append(make("h3", {}, `${step.number}. ${step.action}`));
-    if (offends) box.append(make("p", { class: "fail" }, `✗ fails ${step.offends.join(", ")}`));
-    if (step.failed) box.append(make("p", { class: "fail" }, "! error"));
-    for (const { label, text } of step.details) {
-      const fold = make("details", {}, make("summary", {}, `${label}: ${text.length > 80 ? text.slice(0, 80) + "…" : text}`));
-      if (text.length > 80) fold.append(make("pre", {}, text));
-      box.append(text.length > 80 ? fold : make("p", {}, `${label}: ${text}`));
-      if (offends) fold.open = true;
-    }
-    return box;
-  }
-
-  /** Steps that belong beside one another: calls of one agent's turn. */
-  function groups(steps) {
-    const found = [];
-    for (const step of steps) {
-      const last = found.at(-1)?.at(-1);
-      const together = last && step.left_out === 0 && step.turn !== null && last.turn === step.turn &&
-        last.agent === step.agent && last.kind === step.kind && step.kind.startsWith("tool_");
-      if (together) found.at(-1).push(step);
-      else found.push([step]);
-    }
-    return found;
-  }
-
-  function timeline(view) {
-    const agents = [...new Set(view.steps.flatMap((step) => (step.to ? [step.agent, step.to] : [step.agent])))];
-    const columns = `repeat(${agents.length}, minmax(0, 1fr))`;
-    const list = make("ol", { class: "timeline" });
-    const line = (...children) => {
-      const item = make("li", {}, ...children);
-      item.style.gridTemplateColumns = columns;
-      list.append(item);
-      return item;
-    };
-    const across = (element) => { element.style.gridColumn = "1 / -1"; return element; };
-    if (agents.length > 1) line(...agents.map((agent) => make("span", {}, agent))).className = "lanes";
-    for (const group of groups(view.steps)) {
-      const [first] = group;
-      const lane = agents.indexOf(first.agent) + 1;
-      if (first.left_out) line(across(make("p", { class: "gap" }, `… ${first.left_out} steps are not shown …`)));
-      const place = group.length > 1 ? make("div", { class: "beside", role: "group", "aria-label": "in one turn" }) : stepBox(first);
-      if (group.length > 1) place.append(...group.map(stepBox));
-      place.style.gridColumn = String(lane);
-      line(place);
-      if (first.to) {
-        const target = agents.indexOf(first.to) + 1;
-        const forward = target > lane;
-        const arrow = make("p", { class: "arrow" }, forward ? `${first.agent} ⟶ ${first.to}` : `${first.to} ⟵ ${first.agent}`);
-        arrow.style.gridColumn = `${Math.min(lane, target)} / ${Math.max(lane, target) + 1}`;
-        line(arrow);
-      }
-    }
-    if (view.cut) line(across(make("p", { class: "cut" }, `✂ ${view.cut}`)));
-    return list;
-  }
-
   function heading(at) {
     const listed = shown.indexOf(at);
     const step = (to, name) => (to === undefined ? null : make("a", { href: link(to) }, name));
@@ -260,21 +180,21 @@
 
   async function drawCase(at, step) {
     const article = find("case");
-    const { id, number, place, letters } = row(at);
+    const { id, number, letters } = row(at);
     if (open !== at) {
       article.replaceChildren(...heading(at));
-      if (number < 0) {
+      if (number === LEFT_OUT || number === UNREADABLE) {
         const verdictList = index.criteria.map((name, which) => ({ label: name, text: WORDS[letters[which]] }));
         const why = number === LEFT_OUT ? "The steps are left out so that this file stays small; " +
           `${article.dataset.inspect} --case shows them.` : "The recorded file that holds the steps is not what it was.";
         article.append(make("p", {}, why), facts(verdictList));
       } else {
-        const { view, diffs, calls } = (await block(number))[place];
+        const { view, diffs, calls } = await known(at);
         if (target() !== at) return;
         const titled = (name, ...children) => make("section", {}, make("h2", {}, name), ...children);
         article.append(facts(view.facts), titled("Verdicts", verdicts(view, diffs, at)));
-        if (calls.length) article.append(titled("Calls of both runs", diffTable(calls, "baseline", "candidate")));
-        for (const each of view.alignments) article.append(titled(each.title, table(each.columns, each.rows)));
+        if (calls.length) article.append(titled("Calls of both runs", wide("Calls of both runs", diffTable(calls, "baseline", "candidate"))));
+        for (const each of view.alignments) article.append(titled(each.title, table(each.title, each.columns, each.rows)));
         article.append(titled("Steps", make("p", {}, view.trajectory), timeline(view)));
         if (view.constraints.length) {
           article.append(titled("Constraints", make("ul", {}, ...view.constraints.map((text) => make("li", {}, text)))));
@@ -313,12 +233,18 @@
     find("report").hidden = at >= 0;
     find("case").hidden = at < 0;
     if (at >= 0) {
-      await drawCase(at, step !== null && /^\d+$/.test(step) ? step : null);
+      try {
+        await drawCase(at, step !== null && /^\d+$/.test(step) ? step : null);
+      } catch (error) {
+        open = at;
+        if (target() === at) find("case").append(make("pre", { role: "alert" }, error.message));
+      }
       return;
     }
+    if (ended) location.reload();
     document.title = title;
     open = -1;
-    if (read().has("case")) find("count").textContent = "There is no such case in this file.";
+    if (read().has("case")) find("count").textContent = `There is no such case in this ${find("case").dataset.source ? "run" : "file"}.`;
     else drawList();
     if (location.hash.length > 1) find("cases").scrollIntoView();
   }
@@ -341,13 +267,43 @@
     event.preventDefault();
   }
 
+  // --- a run that goes on ------------------------------------------------------------------------------------------
+
+  function drawCounts(rows) {
+    find("counts").replaceChildren(...rows.map(([name, ...cells]) =>
+      make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell) => make("td", {}, cell)))));
+  }
+
+  const live = {
+    async progress({ told, counts }) {
+      find("told").textContent = told;
+      drawCounts(counts);
+      const drawn = find("list").rows.length;
+      await load();
+      fill(find("browser").querySelector("[name=slice]"), groups());
+      if (target() < 0) {
+        drawList();
+        drawRows(drawn);
+      } else {
+        open = target();
+        shown = matching(back);
+      }
+    },
+    ended() {
+      ended = true; // whoever reads a case goes on reading
+      if (target() < 0) location.reload();
+    },
+  };
+
   async function start() {
-    if (find("index") === null) return;
-    index = await unpack("index");
-    index.first = new Map();
-    index.rows.forEach(([id, trial], at) => {
-      if (!index.first.has(`${trial} ${id}`)) index.first.set(`${trial} ${id}`, at);
-    });
+    const { source, follow: goesOn } = find("case")?.dataset ?? {};
+    if (find("index") === null && source === undefined) return;
+    try {
+      await load();
+    } catch (error) {
+      find("cases").append(make("pre", { role: "alert" }, error.message));
+      return;
+    }
     drawBrowser();
     find("browser").hidden = false;
     drawList();
@@ -355,6 +311,7 @@
     document.addEventListener("keydown", onKey);
     await navigate();
     document.documentElement.dataset.ready = "true";
+    if (goesOn !== undefined) follow(source, live);
   }
 
   start();

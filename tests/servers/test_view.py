@@ -1,0 +1,99 @@
+"""``view`` over a real socket: who gets in, how it ends, and a run that is followed while it goes on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.projects import answered, oloproof, project
+from fakes.viewing import WAIT_S, WAITING, Viewing, going_on, viewing
+
+httpx = pytest.importorskip("httpx", reason="httpx is not installed")
+pytest.importorskip("starlette", reason="the extra oloproof[view] is not installed")
+pytest.importorskip("uvicorn", reason="the extra oloproof[view] is not installed")
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    project(tmp_path)
+    assert oloproof(tmp_path, "run").code == 0
+    return tmp_path
+
+
+@contextmanager
+def client(view: Viewing) -> Iterator[Any]:
+    """A browser that opened the printed address."""
+    with httpx.Client(base_url=view.base, timeout=WAIT_S) as found:
+        assert found.get(view.address).status_code == 200
+        yield found
+
+
+def test_the_printed_address_opens_the_runs_and_nothing_else_does(stored: Path) -> None:
+    with viewing(stored) as view:
+        assert httpx.get(view.base).status_code == 403
+        with client(view) as inside:
+            assert "<h1>Runs</h1>" in inside.get("/").text
+            assert inside.get("/", headers={"host": "evil.example"}).status_code == 421
+
+
+def test_it_listens_at_one_address_of_this_machine_alone(stored: Path) -> None:
+    with viewing(stored) as view:
+        port = int(view.base.rpartition(":")[2])
+        with pytest.raises(ConnectionRefusedError):  # whoever listens everywhere answers here too
+            socket.create_connection(("127.0.0.2", port), timeout=WAIT_S)
+
+
+def test_a_run_is_opened_by_name(stored: Path) -> None:
+    with viewing(stored, "latest") as view, client(view) as inside:
+        opening = inside.get(view.address).text
+        (run,) = [part for part in opening.split('"') if part.startswith("/runs/")]
+        assert "ALLOW" in inside.get(run).text
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_with_0_also_while_somebody_follows_a_run(how: signal.Signals, stored: Path) -> None:
+    project(stored, app=WAITING)
+    with going_on(stored) as run, viewing(stored) as view, client(view) as inside:
+        with inside.stream("GET", f"/runs/{run.id}/events") as events:
+            assert next(events.iter_lines()) == "event: progress"
+            code, err = view.ended(how)
+        assert (code, err.count("\n")) == (0, 1), err
+
+
+def test_a_taken_port_is_refused(stored: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = oloproof(stored, "view", "--no-open", "--port", str(taken.getsockname()[1]))
+    assert done.code == 2
+    assert "choose another --port" in done.err
+
+
+def test_without_a_store_there_is_nothing_to_view(tmp_path: Path) -> None:
+    project(tmp_path)
+    done = oloproof(tmp_path, "view", "--no-open")
+    assert (done.code, "OLO610" in done.err) == (2, True)
+
+
+def told(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
+    for line in lines:
+        if line.startswith("event: "):
+            yield line.removeprefix("event: "), json.loads(next(lines).removeprefix("data: "))
+
+
+def test_a_run_is_followed_to_its_end(tmp_path: Path) -> None:
+    project(tmp_path, app=WAITING, cases=answered("yes", "no"))
+    with going_on(tmp_path) as run, viewing(tmp_path) as view, client(view) as inside:
+        with inside.stream("GET", f"/runs/{run.id}/events") as stream:
+            events = told(stream.iter_lines())
+            assert next(events) == ("progress", {"told": "0 of 2 cases", "counts": [["right", "0", "0", "0", "0"]]})
+            assert "RUNNING" in inside.get(f"/runs/{run.id}").text
+            run.go_on(cases=2)
+            *_, last = events
+        assert last == ("ended", "")
+        assert "BLOCK" in inside.get(f"/runs/{run.id}").text
