@@ -19,6 +19,12 @@ def main() -> None:
             ("import oloproof", [sys.executable, "-c", "import oloproof"], 7),
         ):
             row(what, cost(command, cwd=cwd, repeats=21).cpu_s / bare, "× python", goal)
+        collect = [sys.executable, "-m", "pytest", "--collect-only", "-q"]
+        with_it, without = (
+            cost([*collect, *options], cwd=cwd, repeats=11, expect=(5,)).cpu_s
+            for options in ((), ("-p", "no:oloproof"))
+        )
+        row("pytest with the plug-in, which nobody asked for", with_it / without, "× pytest", 1.05)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,28 @@
 """Oloproof: may this agent ship?
 
-The public API, to record what an agent does and to judge it with functions of one's own; nothing else is promised.
+The public API: record what an agent does, judge it with functions of one's own, and evaluate from a program or a
+notebook; nothing else is promised. Each name is imported when it is first used.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from oloproof._version import __version__
-from oloproof.errors import RecordError
-from oloproof.record import (
-    AgentCheckpoint,
-    AgentConstraintCheck,
-    AgentStep,
-    AgentTrajectory,
-    Context,
-    Verdict,
-    current_case,
-    evaluator,
-    system,
-)
+
+if TYPE_CHECKING:
+    from oloproof.errors import RecordError
+    from oloproof.record import (
+        AgentCheckpoint,
+        AgentConstraintCheck,
+        AgentStep,
+        AgentTrajectory,
+        Context,
+        Verdict,
+        current_case,
+        evaluator,
+        system,
+    )
 
 __all__ = [
     "AgentCheckpoint",
@@ -30,3 +37,21 @@ __all__ = [
     "evaluator",
     "system",
 ]
+
+_HOMES = {"RecordError": "oloproof.errors"}
+"""The module of a name that is not the recording SDK's."""
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, looked up once."""
+    if name not in __all__:
+        raise AttributeError(f"module 'oloproof' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES.get(name, "oloproof.record")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

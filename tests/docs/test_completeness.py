@@ -17,6 +17,7 @@ from oloproof.importers.registry import FORMATS
 from oloproof.model import decision, judgment, project
 from oloproof.project import json_schema
 from oloproof.runtime import Limits, Policy
+from oloproof.testing.assertions import Asked
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -65,6 +66,12 @@ def test_a_command_and_its_options(name: str, command: click.Command) -> None:
 def test_no_command_that_does_not_exist() -> None:
     documented = re.findall(r"^## `oloproof (\w+)", page("reference/commands.md"), re.M)
     assert documented == [name for name, _ in commands()]
+
+
+def test_every_option_of_the_pytest_plug_in_and_every_keyword_of_an_assertion() -> None:
+    source = (ROOT / "src/oloproof/pytest_plugin/__init__.py").read_text(encoding="utf-8")
+    assert missing(re.findall(r'"(--[\w-]+)"', source), page("howto/pytest.md")) == []
+    assert missing(Asked.__annotations__, page("howto/unit-test-an-agent.md")) == []
 
 
 @pytest.mark.parametrize("kind", list(EVALUATORS))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from oloproof.model.judgment import Word
+from oloproof.model.judgment import Judgment, Word
 from oloproof.reports.contrast import contrast
 from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import TEXT_LIMIT, inert
@@ -113,6 +113,13 @@ def reason_text(reason: str | None, told: str | None) -> str:
     if reason and told:
         return f"{inert(told, TEXT_LIMIT)} ({inert(reason, TEXT_LIMIT)})"
     return inert(told or reason or "", TEXT_LIMIT) or NOTHING
+
+
+def judgment_line(criterion: str, judgment: Judgment) -> str:
+    """A verdict in a line: ``tools: fail: expected 'issue_refund', found 'delete_customer'``."""
+    told = reason_text(judgment.reason, judgment.detail) if judgment.reason or judgment.detail else ""
+    compared = "" if judgment.detail else contrast(judgment.expected, judgment.found)
+    return ": ".join(filter(None, (inert(criterion), judgment.verdict, told, compared)))
 
 
 def steps_text(steps: tuple[int, ...]) -> str:

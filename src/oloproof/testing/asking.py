@@ -19,9 +19,7 @@ from oloproof.model.run import CaseRecord
 from oloproof.model.trajectory import Trajectory, contradiction
 from oloproof.model.values import snapshot
 from oloproof.reports.case import CaseView, case_view
-from oloproof.reports.contrast import contrast
-from oloproof.reports.inert import inert
-from oloproof.reports.lists import reason_text
+from oloproof.reports.lists import judgment_line
 from oloproof.testing.recorded import RecordedCase
 
 WIDTH = 100
@@ -55,7 +53,7 @@ def complaint(trace: object, asked: Mapping[str, Any]) -> str:
         raise TypeError("assert_trajectory(): evaluators is empty, which asks nothing")
     if not views:
         return ""
-    told = "\n".join(_line(*record.judgments[0]) for record in views)
+    told = "\n".join(judgment_line(*record.judgments[0]) for record in views)
     return f"{told}\n\n{_drawn(case, attempt, views)}"
 
 
@@ -191,13 +189,6 @@ def _refused(where: str, message: str, hint: str = "", *, code: str = "OLO721") 
 
 
 # --- what is told ----------------------------------------------------------------------------------------------------
-
-
-def _line(criterion: str, judgment: Judgment) -> str:
-    """``tools: fail: expected 'issue_refund', found 'delete_customer'``."""
-    reason = reason_text(judgment.reason, judgment.detail) if judgment.reason or judgment.detail else ""
-    compared = "" if judgment.detail else contrast(judgment.expected, judgment.found)
-    return ": ".join(filter(None, (inert(criterion), judgment.verdict, reason, compared)))
 
 
 def _record(case: Case, attempt: Attempt, judged: tuple[str, Judgment]) -> CaseRecord:

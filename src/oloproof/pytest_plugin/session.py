@@ -1,0 +1,152 @@
+"""The projects of one test session: what is collected for them, the run that their tests share, and what the session
+ends with."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import pytest
+
+from oloproof.errors import ExitCode, OloproofError
+from oloproof.pytest_plugin.items import ProjectFile, ProjectTest
+from oloproof.pytest_plugin.once import Outcome, Source, known_outcome, outcome_of
+from oloproof.pytest_plugin.stored import StoredRun
+from oloproof.reports.inert import inert
+from oloproof.store import Store
+
+_WORKER_INPUT = "oloproof"
+STORE = ".oloproof"
+
+
+def watch_over(config: pytest.Config) -> None:
+    """Collect and judge the projects that the command line names. UsageError for one that is not there."""
+    given: dict[str, Any] | None = getattr(config, "workerinput", {}).get(_WORKER_INPUT)
+    directory = str(config.invocation_params.dir) if given is None else given["directory"]
+    sources: dict[Path, Source] = {}
+    for typed in config.getoption("oloproof_configs"):
+        source = Source(number=len(sources), typed=typed, directory=directory)
+        if not source.path.is_file():
+            raise pytest.UsageError(f"--oloproof {inert(typed)}: there is no such file; `oloproof init` writes one")
+        sources.setdefault(source.path.resolve(), source)
+    projects = Projects(config, sources, given)
+    config.pluginmanager.register(projects, "oloproof-projects")
+    named = {_path_of(argument, directory) for argument in config.args}
+    config.args += [str(source.path) for path, source in sources.items() if path not in named]
+
+
+class Projects:
+    """A plug-in of its own, which is there only where a project is tested."""
+
+    def __init__(self, config: pytest.Config, sources: dict[Path, Source], given: dict[str, Any] | None) -> None:
+        self._config = config
+        self._sources = sources
+        self._is_worker = given is not None
+        self._shared = Path(tempfile.mkdtemp(prefix="oloproof-pytest-") if given is None else given["shared"])
+        baseline = config.getoption("oloproof_baseline")
+        self._arguments = () if baseline is None else ("--baseline", str(baseline))
+        self._names = {path.name for path in sources}
+        self._fails_for_it = False
+        self._tested: dict[int, tuple[Outcome, StoredRun | None]] = {}
+
+    @property
+    def tolerates_cases(self) -> bool:
+        """Cases that did not pass are expected failures."""
+        return bool(self._config.getoption("oloproof_cases") == "xfail")
+
+    def tested(self, source: Source) -> tuple[Outcome, StoredRun | None]:
+        """The project's outcome, and its run where it was decided. The first to ask runs it."""
+        if source.number not in self._tested:
+            outcome = outcome_of(source, self._shared, self._arguments)
+            self._tested[source.number] = outcome, _opened(source, outcome)
+        return self._tested[source.number]
+
+    # --- hooks -----------------------------------------------------------------------------------------------------
+
+    def pytest_report_header(self) -> str:
+        return "oloproof: " + ", ".join(inert(source.typed) for source in self._sources.values())
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> ProjectFile | None:
+        if file_path.name not in self._names:
+            return None
+        source = self._sources.get(file_path.resolve())
+        if source is None:
+            return None
+        return ProjectFile.from_parent(parent, path=file_path, source=source, projects=self)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """A configuration that lies where tests are looked for was found there too: each of its tests counts once."""
+        seen: set[str] = set()
+        kept = []
+        for item in items:
+            if isinstance(item, ProjectTest):
+                if item.nodeid in seen:
+                    continue
+                seen.add(item.nodeid)
+            kept.append(item)
+        items[:] = kept
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of pytest-xdist where the session's processes meet."""
+        directory = next(iter(self._sources.values())).directory
+        node.workerinput[_WORKER_INPUT] = {"directory": directory, "shared": str(self._shared)}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """A session that would end with 0 ends with 1 where `oloproof run` did not, or was not run."""
+        if self._is_worker or session.config.option.collectonly or session.exitstatus != pytest.ExitCode.OK:
+            return
+        if any(outcome is None or outcome.exit_code != ExitCode.ALLOW for outcome in self._outcomes().values()):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            self._fails_for_it = True
+
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
+        if self._is_worker or config.option.collectonly:
+            return
+        terminalreporter.section("oloproof")
+        for source, outcome in self._outcomes().items():
+            terminalreporter.line(f"{inert(source.typed)}: {self._told(source, outcome)}")
+        if self._fails_for_it:
+            terminalreporter.line(
+                "no selected test failed; the session does, because `oloproof run` did not end with exit 0"
+            )
+
+    def pytest_unconfigure(self) -> None:
+        for _, stored in self._tested.values():
+            if stored is not None:
+                stored.close()
+        if not self._is_worker:
+            rmtree(self._shared, ignore_errors=True)
+
+    # --- beneath ---------------------------------------------------------------------------------------------------
+
+    def _outcomes(self) -> dict[Source, Outcome | None]:
+        return {source: known_outcome(source, self._shared) for source in self._sources.values()}
+
+    def _told(self, source: Source, outcome: Outcome | None) -> str:
+        if outcome is None:
+            return "the verdict was not decided: none of its tests began, so it was not run"
+        stored = self.tested(source)[1]
+        if stored is None:
+            return f"the verdict was not decided: `oloproof run` ended with exit {outcome.exit_code}"
+        return f"run {stored.view.run_id}: {stored.view.gate}; {stored.view.inspect}"
+
+
+def _opened(source: Source, outcome: Outcome) -> StoredRun | None:
+    """The decided run, None where there is none that can be read."""
+    if not outcome.is_decided or outcome.run is None:
+        return None
+    try:
+        store = Store.open(source.path.parent / STORE, create=False)
+        return StoredRun(store, outcome.run, config="" if source.typed == "oloproof.yaml" else source.typed)
+    except OloproofError:
+        return None
+
+
+def _path_of(argument: str, directory: str) -> Path:
+    """The file or directory of an argument such as ``oloproof.yaml::rules::no-deletion``."""
+    return Path(directory, argument.partition("[")[0].partition("::")[0]).resolve()
