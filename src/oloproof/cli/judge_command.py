@@ -22,6 +22,7 @@ from oloproof.cli.common import (
 )
 from oloproof.cli.progress import watched
 from oloproof.cli.rehearsal import rehearse
+from oloproof.cli.streaming import json_events_option, streamed
 from oloproof.errors import Problem, UsageError
 from oloproof.importers.registry import AUTO, FORMATS
 from oloproof.model.project import ImportSpec, RecordedSystem, TraceFormat
@@ -42,6 +43,7 @@ from oloproof.project import load, read_cases
 @click.option("--baseline", metavar="RUN_OR_FILE", help="Compare with it, for the rules that compare.")
 @click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
 @click.option("--run-id-file", type=OutputFile(), help="Write the run's id to this file when it starts.")
+@json_events_option
 @report_options
 def command(
     files: tuple[Path, ...],
@@ -52,6 +54,7 @@ def command(
     baseline: str | None,
     no_gate: bool,
     run_id_file: Path | None,
+    json_events: bool,
     shown: Shown,
 ) -> None:
     """Judge trajectories recorded earlier; nothing is run.
@@ -71,15 +74,21 @@ def command(
         raise UsageError(Problem("OLO616", "the system is run, not recorded", hint, file=project.config))
     cases = None if project.dataset is None else read_cases(project)
     rehearse(project, cases, shown)
-    with open_store(config, create=True) as store, watched(run_id_file) as watch:
+    with (
+        streamed(json_events, shown) as stream,
+        open_store(config, create=True) as store,
+        watched(run_id_file, stream=stream) as watch,
+    ):
         was = baseline_named(store, baseline, config) if baseline else None
         if was is not None and cases is not None:
             pipeline.refuse_incomparable(store, was, project, cases)
         request = pipeline.Request(gated=not no_gate, baseline=was)
         report = pipeline.run(project, cases, request, real_ports(store), watch)
         watch.close()
+        if stream is not None:
+            stream.report = report
         show_report(report, store, config=config, shown=shown)
-    sys.exit(report.gate.exit_code)
+        sys.exit(report.gate.exit_code)
 
 
 def _import_spec(format_name: TraceFormat | None, metadata: tuple[str, ...], *, strict: bool) -> ImportSpec | None:

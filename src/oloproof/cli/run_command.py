@@ -29,6 +29,7 @@ from oloproof.cli.common import (
 )
 from oloproof.cli.progress import watched
 from oloproof.cli.rehearsal import rehearse
+from oloproof.cli.streaming import json_events_option, streamed
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError, did_you_mean
 from oloproof.model.case import Case
 from oloproof.model.project import METADATA_PREFIX, MOST_TRIALS, CallableSystem
@@ -76,6 +77,7 @@ AMOUNT = click.FloatRange(min=0, min_open=True, max=1e9)
     "--retry-errors", is_flag=True, help="Also make attempts again that ended with an error; what they settled stands."
 )
 @click.option("--resume-changed", is_flag=True, help="Also where something has changed since. Never gates.")
+@json_events_option
 @report_options
 @click.pass_context
 def command(
@@ -89,6 +91,7 @@ def command(
     max_wall_s: float | None,
     retry_errors: bool,
     resume_changed: bool,
+    json_events: bool,
     shown: Shown,
     **_: Any,
 ) -> None:
@@ -119,21 +122,29 @@ def command(
     )
     if asked.in_process and not isinstance(project.system.kind, CallableSystem):
         raise UsageError(Problem("OLO623", "--in-process is for a callable, and this system is none"))
+    if asked.in_process and json_events:
+        raise click.UsageError("--in-process prints where the system prints, and --json-events has stdout for itself")
     cases = None if project.dataset is None else read_cases(project)
     if cases is not None:
         _refuse_unknown(asked.case_ids, {case.id for case in cases})
         _refuse_empty(selection.slice, cases)
     stops_early = pipeline.wished(project, request) is not None
     rehearse(project, cases, shown, stops_early=stops_early)
-    with open_store(config, create=True) as store, watched(run_id_file) as watch:
+    with (
+        streamed(json_events, shown) as stream,
+        open_store(config, create=True) as store,
+        watched(run_id_file, stream=stream) as watch,
+    ):
         baseline = baseline_named(store, asked.baseline, config) if asked.baseline else None
         if baseline is not None and cases is not None and not selection:
             pipeline.refuse_incomparable(store, baseline, project, cases)
         request = replace(request, baseline=baseline, asked=asked.words(baseline))
         report = pipeline.run(project, cases, request, real_ports(store), watch)
         watch.close()
+        if stream is not None:
+            stream.report = report
         show_report(report, store, config=config, shown=shown)
-    sys.exit(report.gate.exit_code)
+        sys.exit(report.gate.exit_code)
 
 
 def _cut_short(context: click.Context, name: str, config: Path) -> Run:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from oloproof import evaluators, runner
+from oloproof.model.case import Attempt
 from oloproof.model.comparison import Comparison, Rerun
 from oloproof.model.decision import MaxNewFailures, Policy
 from oloproof.model.judgment import Judgment
@@ -15,6 +16,7 @@ from oloproof.model.run import CaseRecord, Run
 from oloproof.pipeline.counting import evidence_of, verdicts_of
 from oloproof.pipeline.ports import Ports, Watch
 from oloproof.pipeline.resuming import attempts
+from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
 from oloproof.runner.recorded import Attempted
 from oloproof.store import StoredCase, stored_case
@@ -39,6 +41,7 @@ def confirmed(
     user_judge: runner.UserJudge | None,
     ports: Ports,
     watch: Watch,
+    telling: Telling,
 ) -> Comparison:
     """The comparison with what the re-runs came to. They are further trials of their cases: the next ones. Those that
     are ``kept`` from before the run was resumed are not made again."""
@@ -49,9 +52,13 @@ def confirmed(
     chosen = [case for case in cases if case.id in names]
     trials = range(run.trials + 1, run.trials + 1 + times)
     tried = ((case, trial) for case in chosen for trial in trials)
-    attempted = attempts(tried, kept, loaded.run(chosen, trials=trials, done=kept))
+    attempted = attempts(tried, kept, loaded.run(chosen, trials=trials, done=kept, listener=telling))
     rows = list(_judged(project, run, attempted, user_judge))
-    ports.store.append(run.id, [row for row in rows if (row.case_id, row.trial) not in kept])
+    fresh = [row for row in rows if (row.case_id, row.trial) not in kept]
+    ports.store.append(run.id, fresh)
+    for row in fresh:
+        if isinstance(row.attempt, Attempt):
+            telling.tell(telling.finished(row.attempt, row.judgments))
     picks = [run.criteria.index(criterion.id) for criterion in comparison.criteria]
     codes: dict[str, list[str]] = {}
     for row in rows:

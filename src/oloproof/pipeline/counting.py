@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TypeVar
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,18 +15,18 @@ from oloproof.errors import Problem, UsageError
 from oloproof.metrics import Measurement, Repeated
 from oloproof.model.case import Attempt, Case
 from oloproof.model.collector import collector_paused
+from oloproof.model.events import Event
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment, missing
 from oloproof.model.project import METADATA_PREFIX, Project
 from oloproof.model.run import Run, RunStatus
 from oloproof.model.tally import Measured, with_vacuous
 from oloproof.pipeline.parting import MOST_PARTINGS, parting_of
-from oloproof.pipeline.ports import Ports, Watch, rfc3339
-from oloproof.pipeline.stopping import EarlyStop
+from oloproof.pipeline.ports import Ports, rfc3339
+from oloproof.pipeline.stopping import Certainty, EarlyStop
+from oloproof.pipeline.telling import Telling
 from oloproof.runner.recorded import Attempted
 from oloproof.store import RunDigest, Store, StoredCase, stored_case
-
-T = TypeVar("T")
 
 BLOCK_CASES = 64
 BLOCK_BYTES = 1 << 18
@@ -34,7 +34,7 @@ BLOCK_BYTES = 1 << 18
 FLUSH_CASES = 256
 
 FLUSH_S = 0.2
-"""A finished case waits for its transaction no longer than this once the next one has arrived."""
+"""A finished case waits for its transaction no longer than this."""
 
 
 SYNC_S = 1.0
@@ -54,21 +54,18 @@ def judge_and_keep(
     header: Run,
     evidence: Iterable[tuple[Attempted, Evidence]],
     ports: Ports,
-    watch: Watch,
-    course: EarlyStop | None = None,
+    telling: Telling,
+    course: EarlyStop | Certainty | None = None,
 ) -> Counted:
     """Judge, measure and keep each attempt as it comes. ``course`` is asked after each whether there is to be another,
-    and knows where the cases stood before they were shuffled."""
-    count = _Count(project, header, course)
-    at_once = BLOCK_CASES if course is None else 1
+    and knows where the cases stood before they were shuffled; or it only follows which rules are settled."""
+    count = _Count(project, header, course, telling)
+    keeping = _Keeping(header, count, ports, telling)
+    telling.flush_with(keeping.flush_if_due)
     with collector_paused():
-        judged = (row for block in _blocks(evidence, ports.monotonic, most=at_once) for row in count.judged(block))
-        synced_at = ports.monotonic()
-        for rows in _batches(judged, ports.monotonic):
-            now = ports.monotonic()
-            ports.store.append(header.id, rows, synced=now >= synced_at + SYNC_S)
-            synced_at = now if now >= synced_at + SYNC_S else synced_at
-            watch.judged(len(rows))
+        for item in evidence:
+            keeping.add(item)
+        keeping.flush()
     clusters = count.clusters
     if project.cluster is not None and not clusters and not header.partial:
         named = METADATA_PREFIX + ".".join(project.cluster)
@@ -79,26 +76,92 @@ def judge_and_keep(
     else:
         measured = count.measurement.measured()
     measured = replace(with_vacuous(measured, count.vacuity.criteria), errors=count.errors.groups())
+    early = course if isinstance(course, EarlyStop) else None
     finished = replace(
         header,
-        status=_status(course, is_whole=not count.not_run),
+        status=_status(early, is_whole=not count.not_run),
         finished_at=rfc3339(ports.now()),
         cases=measured.cases,
         trials=count.trials,
         clustered=clustered,
         retried=count.retried,
         digest=count.digest.hexdigest(),
-        stopping=None if course is None else course.outcome(),
+        stopping=None if early is None else early.outcome(),
     )
     return Counted(finished, measured, count.vacuity.warnings())
+
+
+class _Judged(NamedTuple):
+    """An attempt as it is stored, None where it is already, and what is to be told of it once it is."""
+
+    row: StoredCase | None
+    events: list[Event]
+
+
+class _Keeping:
+    """Gathers attempts into blocks that are judged together, and those into transactions; what comes slowly is judged
+    and stored as it comes."""
+
+    def __init__(self, header: Run, count: _Count, ports: Ports, telling: Telling) -> None:
+        self._run = header.id
+        self._count = count
+        self._ports = ports
+        self._telling = telling
+        self._block: list[tuple[Attempted, Evidence]] = []
+        self._block_bytes = 0
+        self._judged: list[_Judged] = []
+        self._due = ports.monotonic() + FLUSH_S
+        self._synced_at = ports.monotonic()
+
+    def add(self, item: tuple[Attempted, Evidence]) -> None:
+        """The next attempt. A block is shorter where recordings are long."""
+        self._block.append(item)
+        source = item[0].source
+        self._block_bytes += 0 if source is None else source.length
+        now = self._ports.monotonic()
+        if len(self._block) >= self._count.at_once or self._block_bytes >= BLOCK_BYTES or now >= self._due:
+            self._judge()
+            if len(self._judged) >= FLUSH_CASES or now >= self._due:
+                self.flush()
+
+    def flush_if_due(self) -> float | None:
+        """Keep what has waited long enough. In how many seconds that may be necessary again, None where nothing
+        waits."""
+        if not self._block and not self._judged:
+            return None
+        left = self._due - self._ports.monotonic()
+        if left > 0:
+            return left
+        self.flush()
+        return None
+
+    def flush(self) -> None:
+        """Judge and keep everything that is there."""
+        self._judge()
+        judged, self._judged = self._judged, []
+        now = self._ports.monotonic()
+        self._due = now + FLUSH_S
+        rows = [each.row for each in judged if each.row is not None]
+        if rows:
+            self._ports.store.append(self._run, rows, synced=now >= self._synced_at + SYNC_S)
+            self._synced_at = now if now >= self._synced_at + SYNC_S else self._synced_at
+        self._telling.kept(len(rows), [event for each in judged for event in each.events])
+
+    def _judge(self) -> None:
+        block, self._block, self._block_bytes = self._block, [], 0
+        if block:
+            self._judged += self._count.judged(block)
 
 
 class _Count:
     """What is counted of a run: judgments and slices, what was vacuous, what went wrong, and how far it came."""
 
-    def __init__(self, project: Project, header: Run, course: EarlyStop | None) -> None:
+    def __init__(self, project: Project, header: Run, course: EarlyStop | Certainty | None, telling: Telling) -> None:
         self._project = project
         self._course = course
+        self._telling = telling
+        self.at_once = 1 if isinstance(course, EarlyStop) else BLOCK_CASES
+        """How many attempts are judged together."""
         self.measurement = Measurement(header.criteria, project.metrics, project.slices, project.min_slice_support)
         self.vacuity = evaluators.Vacuity(project.evaluators)
         self.errors = evaluators.Errors(project.evaluators)
@@ -109,18 +172,21 @@ class _Count:
         self.retried = 0
         self._cases = 0
 
-    def judged(self, block: Sequence[tuple[Attempted, Evidence]]) -> list[StoredCase]:
+    def judged(self, block: Sequence[tuple[Attempted, Evidence]]) -> list[_Judged]:
         """Judge the next attempts together: one question to all of them and then the next, since keeping the code at
-        hand counts for more than keeping a trajectory there. The rows of those that are not in the store yet."""
+        hand counts for more than keeping a trajectory there."""
         seen = [each for _, each in block]
         verdicts = self._verdicts(block, seen)
         add = self.measurement.add
         counted = [add(each.case, each.reading, words) for each, words in zip(seen, verdicts, strict=True)]
-        for each, words, (_, amounts) in zip(seen, verdicts, counted, strict=True):
+        events: list[list[Event]] = []
+        for (attempted, each), words, (_, amounts) in zip(block, verdicts, counted, strict=True):
             self.vacuity.see(each.reading, words)
             self.errors.see(each, words)
+            told = self._telling.finished(each.attempt, words) if attempted.judgments is None else []
             if self._course is not None:
-                self._course.see(each, words, amounts)
+                told += self._telling.settled(self._course.see(each, words, amounts))
+            events.append(told)
         rows = [
             stored_case(at, each.case, each.attempt, words, attempted.source, places=values, amounts=amounts)
             for at, (attempted, each), words, (values, amounts) in zip(
@@ -135,7 +201,10 @@ class _Count:
         for each in seen:
             if (cluster := self._project.cluster_of(each.case)) is not None:
                 self.clusters[each.case.id] = cluster
-        return [row for row, (attempted, _) in zip(rows, block, strict=True) if attempted.judgments is None]
+        return [
+            _Judged(row if attempted.judgments is None else None, told)
+            for row, (attempted, _), told in zip(rows, block, events, strict=True)
+        ]
 
     def _verdicts(
         self, block: Sequence[tuple[Attempted, Evidence]], seen: list[Evidence]
@@ -154,7 +223,7 @@ class _Count:
     def _ordinals(self, seen: Sequence[Evidence]) -> Iterable[int]:
         """Where the next attempts stand in the run."""
         first, self._cases = self._cases, self._cases + len(seen)
-        if self._course is not None:
+        if isinstance(self._course, EarlyStop):
             return [self._course.place_of(each.case) for each in seen]
         return range(first, self._cases)
 
@@ -242,36 +311,3 @@ def evidence_of(
         yield item, Evidence(item.case, item.attempt, verdicts)
     for item in waiting:
         yield item, Evidence(item.case, item.attempt)
-
-
-def _blocks(
-    evidence: Iterable[tuple[Attempted, Evidence]], monotonic: Callable[[], float], *, most: int
-) -> Iterator[list[tuple[Attempted, Evidence]]]:
-    """Lists of up to ``most`` attempts that are judged together, shorter where recordings are long or attempts slow."""
-    block: list[tuple[Attempted, Evidence]] = []
-    size = 0
-    due = monotonic() + FLUSH_S
-    for item in evidence:
-        block.append(item)
-        source = item[0].source
-        size += 0 if source is None else source.length
-        if len(block) >= most or size >= BLOCK_BYTES or monotonic() >= due:
-            yield block
-            block, size = [], 0
-            due = monotonic() + FLUSH_S
-    if block:
-        yield block
-
-
-def _batches(items: Iterable[T], monotonic: Callable[[], float]) -> Iterator[list[T]]:
-    """Lists of up to FLUSH_CASES items, shorter when they come slowly, so that slow cases are stored as they finish."""
-    batch: list[T] = []
-    due = monotonic() + FLUSH_S
-    for item in items:
-        batch.append(item)
-        if len(batch) >= FLUSH_CASES or monotonic() >= due:
-            yield batch
-            batch = []
-            due = monotonic() + FLUSH_S
-    if batch:
-        yield batch

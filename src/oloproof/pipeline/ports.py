@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
 from oloproof.model.comparison import Sides
+from oloproof.model.events import Event
 from oloproof.model.run import Run
 from oloproof.model.selection import Selection
 from oloproof.pipeline.budget import Budget
@@ -27,6 +28,9 @@ class Ports(Struct, frozen=True, kw_only=True):
 class Watch:
     """What a run tells the door while it goes on. This one listens to nothing."""
 
+    listens: bool = False
+    """Whether :meth:`told` is to be called: it costs some microseconds a case."""
+
     def started(self, run: Run, stop: Callable[[], None]) -> None:
         """The run has its name; ``stop`` makes it launch no further case."""
 
@@ -38,6 +42,10 @@ class Watch:
 
     def judged(self, count: int) -> None:
         """``count`` more cases have been judged and stored."""
+
+    def told(self, events: Sequence[Event]) -> None:
+        """This has happened, in this order; what finished is stored. Called on any thread, never on two at a time. That
+        the run has finished is for whoever asked for it to say."""
 
 
 Baseline = Run | Sides

@@ -23,7 +23,8 @@ from oloproof.pipeline.deciding import report
 from oloproof.pipeline.identity import agreed_identity, configured_identity, run_header
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
 from oloproof.pipeline.resuming import attempts, continued, refuse_other_places, taken_up
-from oloproof.pipeline.stopping import EarlyStop, Plan, plan, told, wished
+from oloproof.pipeline.stopping import EarlyStop, Plan, certainty, plan, told, wished
+from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
 from oloproof.runner.recorded import Attempted, Recordings
 
@@ -51,6 +52,7 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
         request = replace(request, stop_early=True, seed=resumed.was.stopping.seed)
     project = _at_a_time(project, system, request.concurrency)
     planned = _planned(project, cases, request, ports)
+    certain = certainty(project, cases, request) if planned is None and watch.listens else None
     if planned is not None:
         project = _at_a_time(project, system, planned.concurrency)
     with ExitStack() as workers:
@@ -76,26 +78,35 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             refuse_other_places(resumed, now, project, request.selection.of(cases), ports)
             again = {key: resumed.stored[key] for key in resumed.again}
             ports.store.resume(header, resumed.stored)
+        telling = _telling(project, header, request, watch)
         with _status_kept(ports, header, printed):
             watch.started(header, loaded.stop)
+            done = sum(trial <= header.trials for _, trial in kept)
             if resumed is not None:
-                watch.resuming(sum(trial <= header.trials for _, trial in kept), header.cases * header.trials)
+                watch.resuming(done, header.cases * header.trials)
+            telling.started(done=done, attempts=header.cases * header.trials)
             trials = range(1, header.trials + 1)
             tried = ((case, trial) for case in chosen for trial in trials)
             window = None if planned is None else planned.window
             spending = Spending(request.budget, ports.monotonic)
-            fresh = loaded.run(asked, trials=trials, window=window, done=kept, may_launch=spending.may_launch)
+            launched = partial(loaded.run, may_launch=spending.may_launch, listener=telling)
+            fresh = launched(asked, trials=trials, window=window, done=kept)
             attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again)
-            course = None if planned is None else EarlyStop(planned, loaded.stop)
-            counted = judge_and_keep(project, header, evidence_of(attempted, user_judge), ports, watch, course)
+            course = certain if planned is None else EarlyStop(planned, loaded.stop)
+            counted = judge_and_keep(project, header, evidence_of(attempted, user_judge), ports, telling, course)
             comparison = _compared(project, counted, ports, request.baseline)
             if comparison is not None:
                 confirm = partial(confirmed, project, counted.run, comparison, cases, kept, ports=ports, watch=watch)
-                comparison = confirm(loaded=loaded, user_judge=user_judge)
+                comparison = confirm(loaded=loaded, user_judge=user_judge, telling=telling)
             workers.close()  # what they print as they end belongs to their log
             warnings = (*cases.warnings, *(told(project, request) if planned is None else planned.warnings))
             warnings += spending.told
-            return _conclude(project, counted, printed.log, ports, warnings, comparison)
+            return telling.reported(_conclude(project, counted, printed.log, ports, warnings, comparison))
+
+
+def _telling(project: Project, header: Run, request: Request, watch: Watch) -> Telling:
+    is_gated = request.gated and not (header.partial or header.in_process or header.changed)
+    return Telling(header, project.policy if is_gated else None, watch)
 
 
 def _at_a_time(project: Project, system: LiveSystem, concurrency: int | None) -> Project:
@@ -133,16 +144,18 @@ def _judge(
             dataset_digest=recordings.digest if cases is None else cases.digest,
         )
         ports.store.begin(header)
+        telling = _telling(project, header, request, watch)
         with _status_kept(ports, header, printed):
             watch.started(header, recordings.stop)
+            telling.started(done=0, attempts=None if cases is None else len(cases) * header.trials)
             evidence = evidence_of(_asked_for(recordings.attempts(), request.selection, cases), user_judge)
-            counted = judge_and_keep(project, header, evidence, ports, watch)
+            counted = judge_and_keep(project, header, evidence, ports, telling)
             if recordings.interrupted:  # also where every case of the dataset had one recording that was read
                 counted = replace(counted, run=replace(counted.run, status="interrupted"))
             comparison = _compared(project, counted, ports, request.baseline)
             workers.close()
             warnings = (*(() if cases is None else cases.warnings), *recordings.warnings, *told(project, request))
-            return _conclude(project, counted, printed.log, ports, warnings, comparison)
+            return telling.reported(_conclude(project, counted, printed.log, ports, warnings, comparison))
 
 
 def _compared(project: Project, counted: Counted, ports: Ports, baseline: Baseline | None) -> Comparison | None:

@@ -18,10 +18,11 @@ from oloproof.model.decision import Policy
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import Project, RecordedSystem
-from oloproof.model.stopping import EarlyStopping, Saved, Stopping
+from oloproof.model.stopping import EarlyStopping, Saved, Settled, Stopping
 from oloproof.model.tally import Amount, AtLeast
 from oloproof.pipeline.foreseeing import applicable
 from oloproof.pipeline.ports import Ports, Request
+from oloproof.project import Cases
 
 if TYPE_CHECKING:
     from oloproof.gates.stopping import Course
@@ -77,6 +78,11 @@ def _why_not(project: Project, request: Request) -> str | None:
     """Why a run cannot stop early, whoever asked for it."""
     if isinstance(project.system.kind, RecordedSystem):
         return "the system was recorded, and no case that is read costs anything"
+    return _why_open(project, request)
+
+
+def _why_open(project: Project, request: Request) -> str | None:
+    """Why nothing is settled before a run's end, None where it may be."""
     if (project.trials or 1) > 1 or project.cluster is not None or project.pass_k:
         return "it counts independent cases that are tried once, and here are trials or clusters"
     if request.selection:
@@ -106,8 +112,8 @@ def plan(
         concurrency=min(concurrency, MOST_AT_ONCE),
         course=course,
         stopping=Stopping(seed=seed, method="hybrid" if rules else "curtailment", rules=rules),
-        criteria=tuple(evaluator.criterion for evaluator in project.evaluators),
-        sources=tuple(dict.fromkeys(spec.source for spec in project.metrics)),
+        criteria=_criteria(project),
+        sources=_sources(project),
         warnings=warnings,
     )
 
@@ -127,7 +133,7 @@ def early_outlook(project: Project, cases: Sequence[Case]) -> tuple[str, ...]:
 
 
 def course_of(
-    project: Project, policy: Policy, wish: EarlyStopping, cases: Sequence[Case]
+    project: Project, policy: Policy, wish: EarlyStopping, cases: Cases | Sequence[Case]
 ) -> tuple[Course, tuple[str, ...], tuple[str, ...]]:
     """The policy's rules over these cases, which of them evidence may settle, and why others that were named may
     not."""
@@ -147,14 +153,54 @@ def course_of(
     return Course(policy, Suite(sizes, quantiles), evident=rules), rules, warnings
 
 
+def certainty(project: Project, cases: Cases, request: Request) -> Certainty | None:
+    """What follows a run that does not stop early, to know which rules are settled; None where none is before the
+    end."""
+    if project.policy is None or cases.related or _why_open(project, request) is not None:
+        return None
+    course, _, _ = course_of(project, project.policy, EarlyStopping(), cases)
+    return Certainty(course, _criteria(project), _sources(project))
+
+
+def _criteria(project: Project) -> tuple[str, ...]:
+    return tuple(evaluator.criterion for evaluator in project.evaluators)
+
+
+def _sources(project: Project) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(spec.source for spec in project.metrics))
+
+
+class Certainty:
+    """Follows a run case by case: which of its rules are settled, whatever the other cases will do."""
+
+    def __init__(self, course: Course, criteria: tuple[str, ...], sources: tuple[str, ...]) -> None:
+        self._course = course
+        self._criteria = criteria
+        self._sources = sources
+        self._interrupted = False
+        self.standing = course.begin()
+
+    def see(self, seen: Evidence, judgments: Sequence[Judgment], amounts: Sequence[Amount]) -> tuple[Settled, ...]:
+        """The next case, judged; the rules that it settles. What ends after the run was interrupted settles nothing
+        any more."""
+        if seen.error is not None and seen.error.kind == "not_run":
+            self._interrupted = True
+        if self._interrupted:
+            return ()
+        words = {name: judgment.verdict for name, judgment in zip(self._criteria, judgments, strict=True)}
+        before = self.standing.settled
+        self.standing = self._course.step(self.standing, words, dict(zip(self._sources, amounts, strict=True)))
+        pairs = zip(before, self.standing.settled, strict=True)
+        return tuple(now for was, now in pairs if was is None and now is not None)
+
+
 class EarlyStop:
     """Follows a run along its launch order, and stops the system when its verdict is settled."""
 
     def __init__(self, planned: Plan, stop: Callable[[], None]) -> None:
         self._plan = planned
         self._stop = stop
-        self._standing = planned.course.begin()
-        self._interrupted = False
+        self._follow = Certainty(planned.course, planned.criteria, planned.sources)
         self._not_run = Counter[str]()
         self._left_out = 0
         self._costs: list[float] = []
@@ -163,37 +209,34 @@ class EarlyStop:
     @property
     def is_over(self) -> bool:
         """The verdict is settled."""
-        return self._standing.is_over
+        return self._follow.standing.is_over
 
     def place_of(self, case: Case) -> int:
         """Where the case stands in the dataset, from 0."""
         return self._plan.places[case.id]
 
-    def see(self, seen: Evidence, judgments: Sequence[Judgment], amounts: Sequence[Amount]) -> None:
-        """The next case of the launch order, judged. What ends after the run was settled, or after it was interrupted,
-        decides nothing any more."""
+    def see(self, seen: Evidence, judgments: Sequence[Judgment], amounts: Sequence[Amount]) -> tuple[Settled, ...]:
+        """The next case of the launch order, judged; the rules that it settles. What ends after the run was settled, or
+        after it was interrupted, decides nothing any more."""
         if seen.error is not None and seen.error.kind == "not_run":
-            self._interrupted = True
             self._left_out += 1
             self._not_run.update(
                 name
                 for name, judgment in zip(self._plan.criteria, judgments, strict=True)
                 if judgment.verdict == "missing"
             )
-            return
-        self._spent(seen)
-        if self.is_over or self._interrupted:
-            return
-        words = {name: judgment.verdict for name, judgment in zip(self._plan.criteria, judgments, strict=True)}
-        self._standing = self._plan.course.step(
-            self._standing, words, dict(zip(self._plan.sources, amounts, strict=True))
-        )
+        else:
+            self._spent(seen)
+        if self.is_over:
+            return ()
+        settled = self._follow.see(seen, judgments, amounts)
         if self.is_over:
             self._stop()
+        return settled
 
     def outcome(self) -> Stopping:
         """How the run went, for its header."""
-        settled = sorted(filter(None, self._standing.settled), key=lambda each: each.after)
+        settled = sorted(filter(None, self._follow.standing.settled), key=lambda each: each.after)
         stopping = replace(self._plan.stopping, settled=tuple(settled))
         if not (self.is_over and self._left_out):
             return stopping
@@ -202,7 +245,7 @@ class EarlyStop:
             cost_usd=_projected(self._costs, self._left_out),
             seconds=_projected(self._durations, self._left_out),
         )
-        return replace(stopping, after=self._standing.cases, not_run=dict(self._not_run), saved=saved)
+        return replace(stopping, after=self._follow.standing.cases, not_run=dict(self._not_run), saved=saved)
 
     def _spent(self, seen: Evidence) -> None:
         cost = observe("cost_usd", seen.reading)

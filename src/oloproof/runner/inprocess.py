@@ -17,6 +17,7 @@ from oloproof.record.journal import Event
 from oloproof.runner.attempts import CaseJob
 from oloproof.runner.launching import Pace, always
 from oloproof.runner.loading import Loaded, LoadError, declared_by, load_function, require_one_argument
+from oloproof.runner.ports import SILENT, Listener
 from oloproof.runner.process import Waker
 from oloproof.runner.protocol import Ran, decode_word
 from oloproof.runner.system import Turn, again, attempt_of, not_run, order_of, turns
@@ -43,9 +44,11 @@ class LocalSystem:
         window: int | None = None,
         done: Container[tuple[str, int]] = frozenset(),
         may_launch: Callable[[], bool] = always,
+        listener: Listener = SILENT,
     ) -> Iterator[Attempt]:
         for turn in turns(cases, trials, done):
-            yield self._last_attempt(turn, may_launch)
+            listener.waiting()
+            yield self._last_attempt(turn, may_launch, listener)
 
     def stop(self) -> None:
         self._stopping = True
@@ -54,7 +57,7 @@ class LocalSystem:
     def close(self) -> None:
         self._waker.close()
 
-    def _last_attempt(self, turn: Turn, may_launch: Callable[[], bool]) -> Attempt:
+    def _last_attempt(self, turn: Turn, may_launch: Callable[[], bool], listener: Listener) -> Attempt:
         """The attempt that stands, after those that are made again."""
         while True:
             self._wait(self._pace.wait_s(monotonic()))
@@ -62,6 +65,7 @@ class LocalSystem:
                 self._stopping = True
                 return not_run(turn)
             self._pace = self._pace.launched(monotonic())
+            listener.began(turn.case.id, turn.trial)
             attempt = self._attempt(turn)
             once_more = again(self._retry, turn, attempt)
             if once_more is None:

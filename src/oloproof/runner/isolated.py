@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from oloproof.model.project import CallableSystem
 from oloproof.runner.desk import Loss
 from oloproof.runner.launching import always
 from oloproof.runner.pool import Pool
+from oloproof.runner.ports import SILENT, Listener
 from oloproof.runner.protocol import Declared, Judged, LoadSystem, Ran, RunCase
 from oloproof.runner.supervisor import Supervisor
 
@@ -47,8 +49,10 @@ class IsolatedSystem:
         window: int | None = None,
         done: Container[tuple[str, int]] = frozenset(),
         may_launch: Callable[[], bool] = always,
+        listener: Listener = SILENT,
     ) -> Iterator[Attempt]:
-        return self._pool.run(cases, trials=trials, window=window, done=done, may_launch=may_launch)
+        run = partial(self._pool.run, may_launch=may_launch, listener=listener)
+        return run(cases, trials=trials, window=window, done=done)
 
     def stop(self) -> None:
         self._pool.stop()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from math import inf
 from threading import Condition, Thread
 from time import monotonic
@@ -17,6 +17,7 @@ from typing import NamedTuple
 from oloproof.model.case import Attempt, Case
 from oloproof.model.project import AT_ONCE, Launching
 from oloproof.runner.launching import Pace, Waiting, always
+from oloproof.runner.ports import SILENT, Listener
 from oloproof.runner.protocol import Declared, Ran, RunCase
 from oloproof.runner.system import Turn, again, attempt_of, not_run, order_of, turns
 
@@ -61,6 +62,7 @@ class Pool:
         window: int | None = None,
         done: Container[tuple[str, int]] = frozenset(),
         may_launch: Callable[[], bool] = always,
+        listener: Listener = SILENT,
     ) -> Iterator[Attempt]:
         """The attempts, in the order of the cases and their trials."""
         window = window or WINDOW
@@ -76,11 +78,11 @@ class Pool:
                 asked.append(item.answer)
                 if threads < self._concurrency:
                     threads += 1
-                    Thread(target=self._work, args=(line,), name="oloproof-case", daemon=True).start()
+                    Thread(target=self._work, args=(line, listener), name="oloproof-case", daemon=True).start()
                 while asked and (len(asked) >= window or asked[0].done()):
-                    yield asked.popleft().result()
+                    yield _awaited(asked.popleft(), listener)
             while asked:
-                yield asked.popleft().result()
+                yield _awaited(asked.popleft(), listener)
         finally:
             with self._changed:
                 line.is_over = True
@@ -92,7 +94,7 @@ class Pool:
         with self._changed:
             self._changed.notify_all()
 
-    def _work(self, line: _Line) -> None:
+    def _work(self, line: _Line, listener: Listener) -> None:
         while (item := self._next(line)) is not None:
             n, turn, answer = item
             if not line.may_launch():
@@ -100,6 +102,7 @@ class Pool:
             if self._stopping or line.is_over:
                 answer.set_result(not_run(turn))
                 continue
+            listener.began(turn.case.id, turn.trial)
             attempt = attempt_of(turn, self._ask(order_of(n, turn)))
             once_more = again(self._retry, turn, attempt)
             if once_more is None:
@@ -135,3 +138,9 @@ class _Line:
         self.may_launch = may_launch
         self.waiting: Waiting[_Asked] = Waiting()
         self.is_over = False
+
+
+def _awaited(answer: Future[Attempt], listener: Listener) -> Attempt:
+    while not answer.done():
+        wait([answer], timeout=listener.waiting())
+    return answer.result()

@@ -11,6 +11,21 @@ from oloproof.runner.launching import always
 from oloproof.runner.protocol import Declared
 
 
+class Listener:
+    """Is told while a system runs. This one listens to nothing."""
+
+    def began(self, case_id: str, trial: int) -> None:
+        """An attempt begins. Called on any thread, and never after its answer was given."""
+
+    def waiting(self) -> float | None:
+        """Nothing more has ended yet, so what was held back until the next attempt need not be any longer. The seconds
+        until this should be asked again, None where that makes no difference. On the thread that takes the attempts."""
+        return None
+
+
+SILENT = Listener()
+
+
 class LoadedSystem(Protocol):
     """A system that is ready to run cases."""
 
@@ -30,6 +45,7 @@ class LoadedSystem(Protocol):
         window: int | None = None,
         done: Container[tuple[str, int]] = frozenset(),
         may_launch: Callable[[], bool] = always,
+        listener: Listener = SILENT,
     ) -> Iterator[Attempt]:
         """Attempts in the order of the cases, which are read as they are needed; of each case these trials in order,
         but for those that are ``done`` (by case id and trial).

@@ -92,6 +92,7 @@ class Supervisor(Generic[Job, Result]):
         self._may_launch = always
         self._again: Waiting[tuple[int, Job]] = Waiting()
         self._done: dict[int, Result] = {}
+        self._tell_began: Callable[[Job], object] = lambda _: None
 
     @property
     def log(self) -> str:
@@ -191,17 +192,25 @@ class Supervisor(Generic[Job, Result]):
     # --- jobs ------------------------------------------------------------------------------------------------------
 
     def run(
-        self, jobs: Iterable[Job], *, window: int | None = None, may_launch: Callable[[], bool] = always
+        self,
+        jobs: Iterable[Job],
+        *,
+        window: int | None = None,
+        may_launch: Callable[[], bool] = always,
+        began: Callable[[Job], object] = lambda _: None,
+        waiting: Callable[[], float | None] = lambda: None,
     ) -> Iterator[Result]:
         """The results, in the order of the jobs, as far as each is there.
 
         With a ``window``, no job is handed out that lies so many places or more behind the first whose result has not
         been taken. When a worker that died cannot be replaced, the jobs that are left are lost. Once ``may_launch``
-        says no, it is stopped.
+        says no, it is stopped. ``began`` is told of each job that the worker begins, and ``waiting`` is called as
+        :meth:`~oloproof.runner.ports.Listener.waiting` is.
         """
         self._may_launch = may_launch
         if window is not None:
             self._ahead, self._window = 0, window
+        self._tell_began = began
         source = enumerate(jobs, self._numbered)
         given, more = self._numbered, True
         while True:
@@ -230,7 +239,14 @@ class Supervisor(Generic[Job, Result]):
                 continue
             if not more and given == self._numbered:
                 return
-            self._collect()
+            self._collect(self._waited(waiting))
+
+    def _waited(self, waiting: Callable[[], float | None]) -> float:
+        """What ``waiting`` answers. The time that it takes is no silence of the worker's: nobody was listening."""
+        began = monotonic()
+        answer = waiting()
+        self._silent_since += monotonic() - began
+        return inf if answer is None else answer
 
     def _room(self) -> int:
         """How many orders the worker should be sent now; none until enough can be sent at once."""
@@ -263,11 +279,11 @@ class Supervisor(Generic[Job, Result]):
         if self._worker is not None:
             self._worker.send([self._desk.order(n, job) for n, job in batch])
 
-    def _collect(self) -> None:
+    def _collect(self, at_most_s: float) -> None:
         """Wait for the worker to say something, or for its end, or for its silence to have lasted too long, or until
-        something more may begin."""
+        something more may begin; or for ``at_most_s`` seconds."""
         worker, now = self._worker, monotonic()
-        launch_s = min(self._again.wait_s(now), self._pace.wait_s(now) or inf)
+        launch_s = min(self._again.wait_s(now), self._pace.wait_s(now) or inf, at_most_s)
         if worker is None or not self._held:
             if launch_s < inf and not self._stopping:
                 self._waker.wait(launch_s)
@@ -292,6 +308,7 @@ class Supervisor(Generic[Job, Result]):
                 case Began(n) if n in self._held and n not in self._begun and len(self._begun) < self._concurrency:
                     self._begun[n] = word
                     self._fruitless = 0
+                    self._tell_began(self._held[n])
                 case Ran(n) | Judged(n) if n in self._begun:
                     self._settle(n, word)
                 case Dropped(numbers) if self._halted and self._begun.keys().isdisjoint(numbers):

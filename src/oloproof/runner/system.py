@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 from zlib import crc32
 
@@ -14,6 +15,7 @@ from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.project import CallableSystem, Retry
 from oloproof.runner.desk import Loss
 from oloproof.runner.launching import always, wait_before_next
+from oloproof.runner.ports import SILENT, Listener
 from oloproof.runner.protocol import Declared, Judged, LoadSystem, Ran, RunCase
 from oloproof.runner.supervisor import AHEAD, Supervisor
 
@@ -79,8 +81,13 @@ class WorkerSystem:
         window: int | None = None,
         done: Container[tuple[str, int]] = frozenset(),
         may_launch: Callable[[], bool] = always,
+        listener: Listener = SILENT,
     ) -> Iterator[Attempt]:
-        return self._supervisor.run(turns(cases, trials, done), window=window, may_launch=may_launch)
+        def began(turn: Turn) -> None:
+            listener.began(turn.case.id, turn.trial)
+
+        run = partial(self._supervisor.run, may_launch=may_launch, began=began, waiting=listener.waiting)
+        return run(turns(cases, trials, done), window=window)
 
     def stop(self) -> None:
         self._supervisor.stop()
