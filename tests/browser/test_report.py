@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from fakes.hostile import NASTY
 from fakes.projects import AGENT, NONE_WRONG, RIGHT, case, oloproof, project
 
 EVALUATORS = [RIGHT, {"type": "agent_tool_sequence"}]
@@ -130,51 +129,6 @@ def test_a_comparison_opens_the_calls_of_both_runs(opened: Any, tmp_path: Path) 
     page.click("#list a")
     page.wait_for_selector("#case .diff")
     assert page.locator(".diff .differs td").all_text_contents() == ["+", "", "2. delete {}"]
-
-
-HOSTILE_AGENT = """
-import json
-from oloproof import *
-
-@system(records=("agent_trajectory/v1",))
-def run(text):
-    with current_case().trace() as trace:
-        trace.tool_call(text[:5000] or "empty", {text[:100]: text})
-        trace.tool_result(text[:5000] or "empty", {"said": text})
-    print(text.encode("utf-8", "backslashreplace").decode())
-    return {"answer": text}
-"""
-
-
-def test_hostile_text_is_shown_and_does_nothing(opened: Any, tmp_path: Path) -> None:
-    texts = [text.encode("utf-8", "backslashreplace").decode() for text in NASTY if len(text) < 10_000]
-    texts += [
-        "<img src=x onerror=alert(1)>",
-        "<svg onload=alert(1)>",
-        "javascript:alert(1)",
-        "{{ 7 * 7 }}{% raw %}",
-        "</style><script>alert(1)</script>",
-        '"><script>alert(1)</script>',
-        "' onclick='alert(1)",
-        "\u2028\u2029",
-        "</script><!--<script>",
-    ]
-    cases = [
-        {"id": f"{number} {text}", "input": text, "expected": {"answer": "yes"}, "metadata": {"said": text}}
-        for number, text in enumerate(texts)
-    ]
-    project(tmp_path, app=HOSTILE_AGENT, cases=cases, evaluators=[RIGHT], rules=[NONE_WRONG], slices=["metadata.said"])
-    assert oloproof(tmp_path, "run", "--html", "report.html").code == 1
-    page = opened.at(tmp_path / "report.html")
-    assert len(listed(page)) == len(texts)
-    known = set(page.evaluate("[...new Set([...document.querySelectorAll('*')].map((node) => node.localName))]"))
-    assert not known & {"img", "iframe", "object", "embed", "b", "i", "bold"}
-    assert page.evaluate("document.querySelectorAll('script:not([type])').length") == 1
-    for href in page.locator("#list a").evaluate_all("(links) => links.map((link) => link.getAttribute('href'))"):
-        page.goto("about:blank")
-        opened.at(tmp_path / "report.html", href)
-        page.wait_for_selector("#case .step")
-        assert page.evaluate("document.querySelectorAll('#case img, #case svg, #case script').length") == 0
 
 
 def test_ten_thousand_cases_fit_into_a_page_and_one_of_them_is_found(opened: Any, tmp_path: Path) -> None:
