@@ -100,7 +100,7 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
                 comparison = confirm(loaded=loaded, user_judge=user_judge, telling=telling)
             workers.close()  # what they print as they end belongs to their log
             warnings = (*cases.warnings, *(told(project, request) if planned is None else planned.warnings))
-            warnings += spending.told
+            warnings += (*spending.told, *loaded.warnings)
             return telling.reported(_conclude(project, counted, printed.log, ports, warnings, comparison))
 
 

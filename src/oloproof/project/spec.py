@@ -88,7 +88,7 @@ class SystemSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: Annotated[Name | None, Meta(description="Its name in reports; may be left to the @system decorator.")] = None
     version: Annotated[Name | None, Meta(description="Its version; may be left to the @system decorator.")] = None
     callable: Annotated[
-        Target | None, Meta(description="module:function, imported from the directory of this file.")
+        Target | None, Meta(description="module:function or module:Class, imported from the directory of this file.")
     ] = None
     command: Annotated[
         Annotated[tuple[Argument, ...], Meta(min_length=1)] | None,

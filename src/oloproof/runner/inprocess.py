@@ -6,21 +6,25 @@ Prints go where they always go and nothing is timed out, so that one can stop at
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import Context
 from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.project import CallableSystem
 from oloproof.record.journal import Event
 from oloproof.runner.attempts import CaseJob
 from oloproof.runner.launching import Pace, always
-from oloproof.runner.loading import Loaded, LoadError, declared_by, load_function, require_one_argument
+from oloproof.runner.loading import Loaded, LoadError, declared_by, load_system, set_up, tear_down
 from oloproof.runner.ports import SILENT, Listener
 from oloproof.runner.process import Waker
 from oloproof.runner.protocol import Ran, decode_word
 from oloproof.runner.system import Turn, again, attempt_of, not_run, order_of, turns
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class LocalSystem:
@@ -32,6 +36,9 @@ class LocalSystem:
         self._timeout_s = kind.timeout_s
         self._system = system
         self._stopping = False
+        self.warnings: tuple[str, ...] = ()
+        self._target = kind.target
+        self._loop: asyncio.Runner | None = None
         self._waker = Waker()
         self._retry = kind.launching.retry
         self._pace = Pace.of(kind.launching)
@@ -55,7 +62,23 @@ class LocalSystem:
         self._waker.wake()
 
     def close(self) -> None:
+        """Do what the system does after its last case."""
+        problem = tear_down(self._system, self._target, self.complete)
+        self.warnings += (problem,) if problem else ()
+        self.release()
+
+    def release(self) -> None:
+        """Give back what was opened."""
         self._waker.close()
+        if self._loop is not None:
+            self._loop.close()
+
+    def complete(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine to its end, all of them in one loop."""
+        import asyncio
+
+        self._loop = self._loop or asyncio.Runner()
+        return self._loop.run(coroutine, context=Context())
 
     def _last_attempt(self, turn: Turn, may_launch: Callable[[], bool], listener: Listener) -> Attempt:
         """The attempt that stands, after those that are made again."""
@@ -80,12 +103,7 @@ class LocalSystem:
     def _attempt(self, turn: Turn) -> Attempt:
         job = CaseJob(order_of(0, turn), self._system, timeout_s=self._timeout_s, sink=_nowhere)
         with _streams_kept():
-            if self._system.is_async:
-                import asyncio
-
-                ran = Context().run(asyncio.run, job.run_async())
-            else:
-                ran = Context().run(job.run)
+            ran = self.complete(job.run_async()) if self._system.is_async else Context().run(job.run)
         # The same way over JSON as from a worker, so that what is judged is the same.
         answer = decode_word(job.line(ran))
         return attempt_of(turn, answer if isinstance(answer, Ran) else ran)
@@ -101,15 +119,20 @@ def local_system(kind: CallableSystem, config: str) -> Iterator[LocalSystem]:
     try:
         try:
             with _streams_kept():
-                system = load_function(kind.target, kind.directory)
-            require_one_argument(system, kind.target)
+                system = load_system(kind.target, kind.directory)
+                local = LocalSystem(kind, system)
+                try:
+                    set_up(system, kind.target, local.complete)
+                except LoadError:
+                    local.release()
+                    raise
         except LoadError as exc:
             raise exc.failed.error(config) from None
-        local = LocalSystem(kind, system)
         try:
             yield local
         finally:
-            local.close()
+            with _streams_kept():
+                local.close()
     finally:
         if kind.directory in sys.path:
             sys.path.remove(kind.directory)

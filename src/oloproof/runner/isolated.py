@@ -41,6 +41,10 @@ class IsolatedSystem:
         with self._lock:
             return "".join(supervisor.log for supervisor in self._all)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each for supervisor in self._all for each in supervisor.warnings))
+
     def run(
         self,
         cases: Iterable[Case],
@@ -63,13 +67,23 @@ class IsolatedSystem:
         first = self._hire()
         try:
             self.identity = first.start()
-            self._idle.append(first)
-            yield self
         except BaseException:
-            self._pool.stop()
-            for supervisor in self._all:
-                supervisor.abort()
+            first.kill()
             raise
+        self._idle.append(first)
+        try:
+            yield self
+        except BaseException as exc:
+            self._pool.stop()
+            resting = list(self._idle) if isinstance(exc, Exception) else []
+            for supervisor in self._all:
+                if supervisor not in resting:
+                    supervisor.abort()
+            for supervisor in resting:
+                supervisor.fail()
+            raise
+        for supervisor in self._all:
+            supervisor.dismiss()
         for supervisor in self._all:
             supervisor.close()
 

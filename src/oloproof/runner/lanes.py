@@ -6,12 +6,13 @@ an event loop that a job blocks past its deadline likewise.
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from contextlib import suppress
 from contextvars import Context
 from queue import SimpleQueue
 from threading import Lock, Thread, get_ident
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oloproof.runner.crew import AsyncJob, Crew, Job
 
@@ -77,7 +78,7 @@ class ThreadLane:
 
 
 class LoopLane:
-    """An event loop on a thread of its own, with a task for each job."""
+    """An event loop on a thread of its own, with a task for each job. :meth:`complete` runs anything else there."""
 
     def __init__(self, crew: Crew[AsyncJob]) -> None:
         import asyncio  # tens of milliseconds that plain functions need not pay
@@ -88,6 +89,10 @@ class LoopLane:
 
     def wake(self, orders: int) -> None:
         self._line.poke()
+
+    def complete(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run it to its end in the loop of the jobs; called from another thread."""
+        return self._asyncio.run_coroutine_threadsafe(coroutine, self._line.loop).result()
 
     def abandon(self, job: Job) -> None:
         self._line.cancel(job)
@@ -109,7 +114,7 @@ class _Line:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, crew: Crew[AsyncJob]) -> None:
         self.silent_since: float | None = None
-        self._loop = loop
+        self.loop = loop
         self._crew = crew
         self._retired = False
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -117,11 +122,11 @@ class _Line:
         self._thread.start()
 
     def poke(self) -> None:
-        self._loop.call_soon_threadsafe(self._pump)
+        self.loop.call_soon_threadsafe(self._pump)
 
     def cancel(self, job: Job) -> None:
         self.silent_since = self.silent_since or monotonic()
-        self._loop.call_soon_threadsafe(self._cancel, job.n)
+        self.loop.call_soon_threadsafe(self._cancel, job.n)
 
     def retire(self) -> None:
         """Take nothing more, and ask what blocks the loop to end."""
@@ -132,7 +137,7 @@ class _Line:
     def _turn(self) -> None:
         while True:
             try:
-                self._loop.run_forever()
+                self.loop.run_forever()
             except BaseException:  # sys.exit in a task that user code started ends the turn, not the loop
                 continue
 
@@ -145,7 +150,7 @@ class _Line:
 
     def _pump(self) -> None:
         while not self._retired and (job := self._crew.take()) is not None:
-            self._tasks[job.n] = self._loop.create_task(self._do(job), context=Context())
+            self._tasks[job.n] = self.loop.create_task(self._do(job), context=Context())
 
     async def _do(self, job: AsyncJob) -> None:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from msgspec import Struct
@@ -26,10 +26,24 @@ class LoadError(Exception):
 
 
 class Loaded(Struct, frozen=True):
-    """A function of the user's. ``is_async``: calling it makes a coroutine."""
+    """A function of the user's. ``is_async``: calling it makes a coroutine. ``setup`` and ``teardown`` are what an
+    object does before the first call and after the last, None where it does nothing; either may make a coroutine."""
 
     function: Callable[..., Any]
     is_async: bool
+    setup: Callable[[], Any] | None = None
+    teardown: Callable[[], Any] | None = None
+
+
+def load_system(target: str, directory: str) -> Loaded:
+    """The system that ``module:function`` names: a function, or an object of the class that is named.
+
+    Errors: LoadError, also where it cannot be called with a case's input.
+    """
+    value = _named(target, directory)
+    loaded = _of_class(value, target) if inspect.isclass(value) else _of(value, target)
+    _require_one_argument(loaded, target)
+    return loaded
 
 
 def load_function(target: str, directory: str) -> Loaded:
@@ -37,6 +51,79 @@ def load_function(target: str, directory: str) -> Loaded:
 
     Errors: LoadError.
     """
+    return _of(_named(target, directory), target)
+
+
+def set_up(loaded: Loaded, target: str, complete: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+    """What an object does before its first case; ``complete`` runs a coroutine to its end.
+
+    Errors: LoadError when that raises.
+    """
+    if loaded.setup is not None:
+        try:
+            _perform(loaded.setup, complete)
+        except BaseException as exc:
+            raise _raised(f"{target}.setup", exc) from None
+
+
+def tear_down(loaded: Loaded, target: str, complete: Callable[[Coroutine[Any, Any, Any]], Any]) -> str:
+    """What an object does after its last case: "", or what went wrong with that."""
+    if loaded.teardown is None:
+        return ""
+    try:
+        _perform(loaded.teardown, complete)
+    except BaseException as exc:
+        return printable(f"{target}.teardown failed: {message_of(exc)}")
+    return ""
+
+
+def _perform(step: Callable[[], Any], complete: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+    result = step()
+    if inspect.iscoroutine(result):
+        complete(result)
+
+
+def _of(value: Any, target: str) -> Loaded:
+    if not callable(value):
+        raise LoadError(f"{target} is {with_article(type(value).__name__)}, not a function", code="OLO403", usage=True)
+    return Loaded(value, _is_async(value))
+
+
+def _of_class(kind: type[Any], target: str) -> Loaded:
+    """An object of a class, which is called itself or by its method ``run``."""
+    is_called = any("__call__" in vars(base) for base in kind.__mro__)  # its objects are, as any class is itself
+    if not is_called and not callable(getattr(kind, "run", None)):
+        hint = "the method that takes the case's input is `run` or `__call__`"
+        raise LoadError(f"{target} has neither run nor __call__", code="OLO403", usage=True, hint=hint)
+    try:
+        signature = inspect.signature(kind)
+        signature.bind()
+    except TypeError:
+        hint = "what it needs is read from the environment, or made in its method `setup`"
+        message = f"{target}{signature} cannot be made without arguments"
+        raise LoadError(message, code="OLO403", usage=True, hint=hint) from None
+    except ValueError:  # it does not tell
+        pass
+    try:
+        made = kind()
+    except BaseException as exc:
+        raise _raised(f"{target}()", exc) from None
+    function = made if is_called else made.run
+    return Loaded(function, _is_async(function), _method(made, "setup"), _method(made, "teardown"))
+
+
+def _method(made: object, name: str) -> Callable[[], Any] | None:
+    method = getattr(made, name, None)
+    return method if callable(method) else None
+
+
+def _raised(what: str, exc: BaseException) -> LoadError:
+    told = users_traceback(exc)
+    message = f"{what} failed: {message_of(exc)}"
+    return LoadError(message if told is None else f"{message}\n{told}", code="OLO420", usage=False)
+
+
+def _named(target: str, directory: str) -> Any:
     module_name, _, path = target.partition(":")
     if not module_name or not path:
         raise LoadError(f"{target!r} is not module:function", code="OLO402", usage=True)
@@ -48,14 +135,14 @@ def load_function(target: str, directory: str) -> Loaded:
             names = vars(value) if hasattr(value, "__dict__") else {}
             hint = did_you_mean(name, (known for known in names if not known.startswith("_")))
             raise LoadError(f"{module_name} has no {path!r}", code="OLO402", usage=True, hint=hint) from None
-    if not callable(value):
-        raise LoadError(f"{target} is {with_article(type(value).__name__)}, not a function", code="OLO403", usage=True)
-    return Loaded(value, _is_async(value))
+    return value
 
 
 def declared_by(loaded: Loaded) -> Declared:
-    """What the decorator of a system declares."""
-    mark = system_mark(loaded.function)
+    """What the decorator of a system declares; of a class it stands at the class, or at the method that is called."""
+    function = loaded.function
+    mark = system_mark(function) or system_mark(getattr(function, "__self__", None))
+    mark = mark or system_mark(getattr(type(function), "__call__", None))  # noqa: B004 -- where the mark may be
     return Declared() if mark is None else Declared(name=mark.name, version=mark.version, records=mark.records)
 
 
@@ -67,7 +154,7 @@ def parameters_of(loaded: Loaded) -> list[inspect.Parameter] | None:
         return None
 
 
-def require_one_argument(loaded: Loaded, target: str) -> None:
+def _require_one_argument(loaded: Loaded, target: str) -> None:
     """A system is called with the case's input. Errors: LoadError when it cannot be."""
     try:
         signature = inspect.signature(loaded.function)

@@ -45,6 +45,7 @@ class Pool:
 
     identity = Declared()
     log = ""
+    warnings: tuple[str, ...] = ()
 
     def __init__(self, ask: Callable[[RunCase], Ran], *, concurrency: int, launching: Launching = AT_ONCE) -> None:
         self._ask = ask

@@ -37,6 +37,10 @@ class LoadedSystem(Protocol):
     def log(self) -> str:
         """The first 64 KiB of what it printed outside of any case so far."""
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong beside the cases, known once the system has ended."""
+
     def run(
         self,
         cases: Iterable[Case],

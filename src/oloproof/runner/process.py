@@ -23,12 +23,16 @@ from oloproof.runner.protocol import (
     Lines,
     Order,
     Stop,
+    TornDown,
     Word,
     encode,
     heard,
     read_slot,
 )
 from oloproof.runner.spool import anonymous_file, seal, spool_file, unread
+
+TEARDOWN_S = 30.0
+"""How long what a system does after its last case may take, until it is ended."""
 
 GOODBYE_S = 2.0
 """How long a worker may take to end normally (exit hooks, threads of its own) before it is killed."""
@@ -112,6 +116,7 @@ class WorkerProcess:
         self._waker = waker
         self._lines = Lines(2 * MAX_LINE_BYTES)
         self._unsent = bytearray()
+        self._dismissed_at: float | None = None
         self._opened = ExitStack()
         with ExitStack() as ours, ExitStack() as theirs:
             self._link, link = socket.socketpair()
@@ -183,14 +188,38 @@ class WorkerProcess:
         self._close()
         return remains
 
-    def say_goodbye(self) -> None:
-        """Let the worker end normally, and kill what is left of it after a while."""
-        until = monotonic() + GOODBYE_S
-        with suppress(WorkerEnded, OSError):
-            self.send([Stop()])
+    def dismiss(self) -> None:
+        """Tell the worker to end normally, and wait for nothing."""
+        if self._dismissed_at is None:
+            self._dismissed_at = monotonic()
+            with suppress(OSError):
+                self.send([Stop()])
+
+    def say_goodbye(self, *, tears_down: bool) -> str:
+        """Let the worker end normally, and kill what is left of it after a while. What went wrong where it
+        ``tears_down``, "" for nothing."""
+        try:
+            self.dismiss()
+            problem = self._torn_down() if tears_down else ""
+            until = monotonic() + GOODBYE_S
+            with suppress(WorkerEnded, OSError):
+                while (left := until - monotonic()) > 0:
+                    self.receive(left)
+        finally:
+            self.kill()
+        return problem
+
+    def _torn_down(self) -> str:
+        until = (self._dismissed_at or monotonic()) + TEARDOWN_S
+        try:
             while (left := until - monotonic()) > 0:
-                self.receive(left)
-        self.kill()
+                for word in self.receive(left):
+                    if isinstance(word, TornDown):
+                        return word.problem
+        except WorkerEnded as exc:
+            return f"the worker process {exc} in teardown"
+        self.end()
+        return f"teardown took more than {TEARDOWN_S:g} s and was ended"
 
     def kill(self) -> None:
         """End the process and all that it started."""

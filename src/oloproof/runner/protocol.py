@@ -94,10 +94,12 @@ Order = LoadSystem | LoadEvaluators | RunCase | JudgeCase | Halt | Stop
 
 
 class Ready(Struct, frozen=True, omit_defaults=True, tag="ready"):
-    """The user's code is loaded; ``printed`` is what it printed meanwhile."""
+    """The user's code is loaded; ``printed`` is what it printed meanwhile. ``tears_down``: it has something to do at
+    its end."""
 
     declared: Declared
     printed: str = ""
+    tears_down: bool = False
 
 
 class Failed(Struct, frozen=True, omit_defaults=True, tag="failed"):
@@ -155,8 +157,14 @@ class Dropped(Struct, frozen=True, tag="dropped"):
     numbers: tuple[int, ...]
 
 
+class TornDown(Struct, frozen=True, omit_defaults=True, tag="torn_down"):
+    """The system has done what it does after its last case; ``problem`` is what went wrong, "" for nothing."""
+
+    problem: str = ""
+
+
 Result = Ran | Judged
-Word = Ready | Failed | Began | Ran | Judged | Dropped
+Word = Ready | Failed | Began | Ran | Judged | Dropped | TornDown
 
 
 class Garbled(Struct, frozen=True):

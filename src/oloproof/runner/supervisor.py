@@ -79,6 +79,8 @@ class Supervisor(Generic[Job, Result]):
         self._ahead = ahead
         self._window = max(256, 4 * (concurrency + ahead))
         self._waker = Waker()
+        self.warnings: tuple[str, ...] = ()
+        self._tears_down = False
         self._stopping = False
         self._halted = False
         self._worker: WorkerProcess | None = None
@@ -115,6 +117,7 @@ class Supervisor(Generic[Job, Result]):
         worker.send([self._load])
         ready = self._loaded(worker)
         self._log.write(to_bytes(ready.printed))
+        self._tears_down = ready.tears_down
         if self._is_shared:
             worker.heading = SHARED
         return ready.declared
@@ -151,8 +154,22 @@ class Supervisor(Generic[Job, Result]):
     def close(self) -> None:
         """Let the worker end normally."""
         if self._worker is not None:
-            self._worker.say_goodbye()
+            problem = self._worker.say_goodbye(tears_down=self._tears_down)
+            self.warnings += (problem,) if problem else ()
         self._forget()
+
+    def dismiss(self) -> None:
+        """Tell the worker to end, for :meth:`close` to wait for."""
+        if self._worker is not None:
+            self._worker.dismiss()
+
+    def fail(self) -> None:
+        """End after something went wrong: normally where the user's code has something to do at its end, else at
+        once."""
+        if self._tears_down:
+            self.close()
+        else:
+            self.kill()
 
     def kill(self) -> None:
         """End the worker at once."""

@@ -73,6 +73,10 @@ class WorkerSystem:
     def log(self) -> str:
         return self._supervisor.log
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self._supervisor.warnings
+
     def run(
         self,
         cases: Iterable[Case],
@@ -98,6 +102,9 @@ class WorkerSystem:
         try:
             self.identity = self._supervisor.start()
             yield self
+        except Exception:
+            self._supervisor.fail()
+            raise
         except BaseException:
             self._supervisor.kill()
             raise

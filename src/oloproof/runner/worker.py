@@ -16,11 +16,11 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from math import ceil
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.trajectory import Trajectory
@@ -28,7 +28,7 @@ from oloproof.runner.attempts import CaseJob
 from oloproof.runner.crew import Crew, Lane
 from oloproof.runner.judging import JudgingJob, UserFunction
 from oloproof.runner.lanes import LoopLane, ThreadLane
-from oloproof.runner.loading import LoadError, declared_by, load_function, require_one_argument
+from oloproof.runner.loading import Loaded, LoadError, declared_by, load_system, set_up, tear_down
 from oloproof.runner.output import CaseLog, kept_text, route_prints
 from oloproof.runner.protocol import (
     Declared,
@@ -42,10 +42,14 @@ from oloproof.runner.protocol import (
     RunCase,
     Slot,
     Stop,
+    TornDown,
     decode_order,
     encode,
 )
 from oloproof.runner.spool import Spool, SpooledLog
+
+if TYPE_CHECKING:
+    import asyncio
 
 _OUT_OF_THE_WAY = 256
 _RECEIVE_BYTES = 256 * 1024
@@ -70,6 +74,10 @@ class Worker:
         self._stopped = Event()
         self._crew: Crew[Any] | None = None
         self._lane: Lane | None = None
+        self._target = ""
+        self._system: Loaded | None = None
+        """What is to be torn down at the end, None where nothing is."""
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def work(self) -> None:
         """Load what the first order names, and return when the parent says stop."""
@@ -83,6 +91,17 @@ class Worker:
                 self._stopped.wait()
             except BaseException:  # a signal handler of user code raised
                 continue
+        if self._system is not None:
+            self._send(encode(TornDown(tear_down(self._system, self._target, self._complete))))
+
+    def _complete(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine to its end: where those of the cases run, or in a loop of its own."""
+        if isinstance(self._lane, LoopLane):
+            return self._lane.complete(coroutine)
+        import asyncio
+
+        self._loop = self._loop or asyncio.new_event_loop()
+        return self._loop.run_until_complete(coroutine)
 
     def _load(self, order: LoadSystem | LoadEvaluators) -> None:
         directory = os.fsdecode(order.directory)
@@ -96,8 +115,7 @@ class Worker:
                 if order.memory_mb is not None:
                     resource.setrlimit(resource.RLIMIT_AS, (order.memory_mb << 20, order.memory_mb << 20))
                 sys.argv = [target]
-                system = load_function(target, directory)
-                require_one_argument(system, target)
+                system = load_system(target, directory)
                 declared = declared_by(system)
                 is_async = system.is_async
                 several = len(self._slots) > 1
@@ -117,7 +135,10 @@ class Worker:
         crew: Crew[Any] = Crew(begin, self._send, slots=self._slots, timeout_s=timeout_s)
         self._crew = crew
         self._lane = LoopLane(crew) if is_async else ThreadLane(crew)
-        self._send(encode(Ready(declared, kept_text(self._spool.take()))))
+        if isinstance(order, LoadSystem):
+            set_up(system, order.target, self._complete)
+            self._target, self._system = order.target, system if system.teardown is not None else None
+        self._send(encode(Ready(declared, kept_text(self._spool.take()), self._system is not None)))
 
     def _listen(self) -> None:
         try:
@@ -125,7 +146,7 @@ class Worker:
             poll = select.poll()
             poll.register(self._link, select.POLLIN)
             wait_s = _TICK_S
-            while not self._stopped.is_set():
+            while True:
                 self._spool.cut()
                 if poll.poll(ceil(wait_s * 1000)):
                     data = self._link.recv(_RECEIVE_BYTES)

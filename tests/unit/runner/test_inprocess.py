@@ -11,14 +11,6 @@ from fakes.workers import cases, project, run
 from oloproof import runner
 from oloproof.errors import BrokenError, UsageError
 
-
-@pytest.fixture(autouse=True)
-def own_modules():
-    """Each test imports its own ``app``."""
-    yield
-    sys.modules.pop("app", None)
-
-
 SOURCE = """
 @system(name="local")
 def run(case):

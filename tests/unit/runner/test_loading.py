@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from oloproof.runner.loading import LoadError, load_function, require_one_argument
+from oloproof.runner.loading import Loaded, LoadError, declared_by, load_function, load_system, set_up, tear_down
 from oloproof.runner.protocol import Failed
 
 
@@ -111,16 +111,14 @@ def test_an_attribute_that_does_not_exist_is_a_wrong_name(module):
 def test_a_system_takes_one_argument(module, source):
     module("loading_g.py", source)
     with pytest.raises(LoadError, match="cannot be called with one argument"):
-        require_one_argument(load_function("loading_g:run", ""), "loading_g:run")
+        load_system("loading_g:run", "")
     sys.modules.pop("loading_g", None)
 
 
-@pytest.mark.parametrize(
-    "source", ["def run(case): ...", "def run(*a, **k): ...", "def run(a, b=1): ...", "run = dict"]
-)
+@pytest.mark.parametrize("source", ["def run(case): ...", "def run(*a, **k): ...", "def run(a, b=1): ...", "run = abs"])
 def test_what_can_be_called_with_one_argument_will_do(module, source):
     module("loading_h.py", source)
-    require_one_argument(load_function("loading_h:run", ""), "loading_h:run")
+    load_system("loading_h:run", "")
     sys.modules.pop("loading_h", None)
 
 
@@ -133,3 +131,112 @@ def test_a_module_that_uses_the_sdk_wrongly_has_one_code_that_says_how(module):
     )
     assert 'loading_i.py", line 2' in wrong.message
     assert "OLO" not in wrong.message
+
+
+CLASSES = """
+from oloproof import system
+
+class Run:
+    def run(self, case): return ("run", case)
+
+class Call(Run):
+    async def __call__(self, case): return ("call", case)
+
+@system(name="marked", version="3")
+class Marked(Run): ...
+
+class MarkedMethod:
+    @system(name="method")
+    def __call__(self, case): ...
+
+class Needy(Run):
+    def __init__(self, key): ...
+
+class Nothing: ...
+
+class TwoArguments:
+    def run(self, case, other): ...
+
+class Meta(type):
+    def __call__(cls, *args): return super().__call__(*args)
+
+class NotCalled(metaclass=Meta):
+    run = None
+
+class Refuses(Run):
+    def __init__(self): raise OSError("no service")
+
+class Lives(Run):
+    said = []
+    def setup(self): self.said.append("up")
+    async def teardown(self): self.said.append("down")
+
+class Fails(Run):
+    async def setup(self): raise ValueError("no key")
+    def teardown(self): raise SystemExit(3)
+"""
+
+
+@pytest.fixture
+def loaded(module):
+    module("loading_classes.py", CLASSES)
+    return lambda name: load_system(f"loading_classes:{name}", "")
+
+
+def completed(coroutine):
+    with pytest.raises(StopIteration):
+        coroutine.send(None)
+
+
+def test_of_a_class_an_object_is_made_and_called(loaded):
+    assert loaded("Run").function(1) == ("run", 1)
+    assert (loaded("Run").is_async, loaded("Call").is_async) == (False, True)
+    assert isinstance(loaded("Run"), Loaded)
+    assert (loaded("Run").setup, loaded("Run").teardown) == (None, None)
+
+
+@pytest.mark.parametrize(("name", "said"), [("Marked", "marked"), ("MarkedMethod", "method"), ("Run", None)])
+def test_a_class_says_who_it_is(loaded, name, said):
+    assert declared_by(loaded(name)).name == said
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Needy", "loading_classes:Needy(key) cannot be made without arguments"),
+        ("Nothing", "loading_classes:Nothing has neither run nor __call__"),
+        ("NotCalled", "loading_classes:NotCalled has neither run nor __call__"),
+        ("TwoArguments", "loading_classes:TwoArguments(case, other) cannot be called with one argument"),
+    ],
+)
+def test_a_class_that_cannot_be_a_system_is_a_wrong_name(loaded, name, message):
+    with pytest.raises(LoadError) as caught:
+        loaded(name)
+    failed = caught.value.failed
+    assert (failed.usage, failed.code, failed.message) == (True, "OLO403", message)
+
+
+def test_a_class_that_cannot_be_made_is_code_that_fails(loaded):
+    with pytest.raises(LoadError) as caught:
+        loaded("Refuses")
+    failed = caught.value.failed
+    assert (failed.usage, failed.code) == (False, "OLO420")
+    assert failed.message.startswith("loading_classes:Refuses() failed: OSError: no service\n")
+    assert "in __init__" in failed.message
+
+
+def test_what_is_done_before_and_after_is_done(loaded):
+    system = loaded("Lives")
+    set_up(system, "t", completed)
+    assert system.function.__self__.said == ["up"]
+    assert tear_down(system, "t", completed) == ""
+    assert system.function.__self__.said == ["up", "down"]
+    assert tear_down(loaded("Run"), "t", completed) == ""
+
+
+def test_what_fails_before_and_after_is_told(loaded):
+    with pytest.raises(LoadError) as caught:
+        set_up(loaded("Fails"), "app:Fails", lambda coroutine: coroutine.send(None))
+    assert caught.value.failed.message.startswith("app:Fails.setup failed: ValueError: no key\n")
+    told = tear_down(loaded("Fails"), "app:Fails", completed)
+    assert told == "app:Fails.teardown failed: the code called sys.exit(3)"
