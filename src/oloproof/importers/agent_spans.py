@@ -179,6 +179,8 @@ class Teller:
         self._heard = 0
         self._last_words = self._since = 0
         self._pending = Waiting()
+        for call in builder.unanswered:
+            self._pending.add(call)
         self._transfers: deque[Call] = deque()
         self._unfinished: list[Call] = []
         self._scope(roots, "", None, level=0, is_aside=False)
@@ -302,6 +304,7 @@ class Teller:
             call = self._pending.answer(span.call_id, span.name or UNNAMED_TOOL)
             assert call is not None
         self._scope(span.below, call.agent or who["agent"] or "", call, level=level + 1, is_aside=is_aside)
+        who = {**who, "agent": who["agent"] or call.agent}
         if span.result is UNSET and not span.error and span.end is None:
             self._unfinished.append(call)
             return

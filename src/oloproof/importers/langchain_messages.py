@@ -96,7 +96,7 @@ class Message(Struct, frozen=True):
 
     def answer(self, losses: Counter[str] | None = None) -> Answer:
         """A model's message, as an answer."""
-        return Answer(self.text(losses) or None, self.calls)
+        return Answer(self.text(losses) or None, self.calls, cut_off=self.was_cut_off)
 
 
 def message_of(value: Json) -> Message | None:

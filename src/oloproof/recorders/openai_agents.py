@@ -16,9 +16,10 @@ from oloproof.errors import RecordError
 from oloproof.importers.builder import Builder
 from oloproof.importers.formats.openai_agents import tell
 from oloproof.model.trajectory import Trajectory
-from oloproof.model.values import Json, is_unrepresentable, snapshot
+from oloproof.model.values import Json, snapshot
 from oloproof.record.case import current_case
 from oloproof.recorders.listener import Listener
+from oloproof.recorders.plain import readable
 from oloproof.recorders.recording import recording
 
 NOTHING: Final = (
@@ -157,7 +158,7 @@ def span_as_told(span: LiveSpan) -> Json:
     data, live = dict(told.get("span_data") or {}), span.span_data
     match data.get("type"):
         case "function":
-            data["output"] = _result(getattr(live, "output", None))
+            data["output"] = readable(getattr(live, "output", None))
         case "generation":
             data["input"] = _heard(data.get("input"))
         case "response":
@@ -168,12 +169,6 @@ def span_as_told(span: LiveSpan) -> Json:
             pass
     told["span_data"] = data
     return snapshot(told)
-
-
-def _result(output: Any) -> Json:
-    """What a function returned; where JSON has no such value, the text that the model was given."""
-    result = snapshot(output)
-    return str(output) if is_unrepresentable(result) else result
 
 
 def _heard(messages: Any) -> list[Any]:

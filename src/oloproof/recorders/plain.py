@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oloproof.model.values import Json, snapshot
+from oloproof.model.values import Json, is_unrepresentable, snapshot
 
 
 def plain(value: Any) -> Json:
@@ -20,3 +20,9 @@ def plain(value: Any) -> Json:
     except Exception:  # something in it cannot be written; what can be is in a copy
         pass
     return snapshot(value)
+
+
+def readable(result: Any) -> Json:
+    """What a tool returned: as :func:`plain`, or as the text that a model reads where JSON has no such value."""
+    said = plain(result)
+    return str(result) if is_unrepresentable(said) else said

@@ -7,23 +7,26 @@ example of a dataset (``reference_example_id``) are trials of a case.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import Any, Final
 
 from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers.agent_spans import LOSSES as SPAN_LOSSES
-from oloproof.importers.agent_spans import Span, Teller, milliseconds, total_tokens, tree
+from oloproof.importers.agent_spans import Span, Teller, Told, milliseconds, total_tokens, tree
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
 from oloproof.importers.documents import documents
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
 from oloproof.importers.langchain_messages import Message, heard_of, message_of, messages_of
+from oloproof.importers.langgraph_agents import Agents, agents_of, command_of
 from oloproof.importers.source import Source
 from oloproof.model.case import system_error
 from oloproof.model.values import Json
 
-CUT_OFF: Final = ("GraphRecursionError", "GraphInterrupt", "NodeInterrupt")
+WAITING: Final = ("GraphInterrupt", "NodeInterrupt")
+CUT_OFF: Final = ("GraphRecursionError", *WAITING)
 """Errors that end a run before it is done, and are none of the system."""
 MOST_CHAINS: Final = 10
 """How far around a model its input is looked for."""
@@ -96,16 +99,9 @@ def _trace_id(run: Fields) -> str:
 
 def _run(runs: Sequence[Fields], file: str, line: int) -> Run:
     builder = Builder()
-    spans = [_span(run, position, builder) for position, run in enumerate(runs)]
-    above = {span.id: (run, span.parent) for run, span in zip(runs, spans, strict=True)}
-    for span in spans:
-        if span.kind == "model":
-            span.heard = _heard(span.id, above)
-    teller = Teller(builder, tree(spans, builder))
-    root = runs[min(range(len(runs)), key=lambda position: (bool(spans[position].parent), spans[position].order))]
+    told = tell(runs, builder)
+    root = root_of(runs)
     error = _error(root)
-    truncated = any(name in error for name in CUT_OFF) or (root.get("status") == "pending" and not root.get("end_time"))
-    broken = bool(error) and not truncated
     example = text_id(root.get("reference_example_id"))
     inputs, outputs = root.get("inputs"), root.get("outputs")
     answer = UNSET if builder.answer is None else {"answer": builder.answer}
@@ -114,15 +110,61 @@ def _run(runs: Sequence[Fields], file: str, line: int) -> Run:
         line=line,
         case=example or None,
         output=UNSET if error else outputs if answer is UNSET and outputs else answer,
-        error=system_error(error) if broken else None,
-        trajectory=builder.trajectory(truncated=truncated or broken or builder.ends_on_open_call),
-        input=inputs if inputs is not None else {"messages": list(teller.opening)} if teller.opening else UNSET,
+        error=system_error(told.error) if told.error else None,
+        trajectory=builder.trajectory(truncated=told.truncated),
+        input=inputs if inputs is not None else {"messages": list(told.opening)} if told.opening else UNSET,
         metadata=_facts(root),
         of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
         origin={"root": root, "runs": list(runs)},
     )
+
+
+def tell(runs: Sequence[Fields], builder: Builder, *, is_last: bool = True) -> Told:
+    """Tell the builder what the runs of one trace say. After the last trace of a run, the words that ended it are its
+    final step."""
+    spans = [_span(run, position, builder) for position, run in enumerate(runs)]
+    above = {span.id: (run, span.parent) for run, span in zip(runs, spans, strict=True)}
+    agents = agents_of(above)
+    for span in spans:
+        span.agent = agents.of_run.get(span.id) or span.agent
+        if span.kind == "model":
+            span.heard = _heard(span.id, above)
+        elif span.kind == "tool":
+            span.hands_to = agents.after_tool(above[span.id][0].get("outputs"))
+    teller = Teller(builder, tree([*spans, *_hand_offs(spans, above, agents)], builder))
+    root = root_of(runs)
+    error = _error(root)
+    is_cut = any(name in error for name in CUT_OFF) or any(_waits(run) for run in runs)
+    is_cut |= root.get("status") == "pending" and not root.get("end_time")
+    broken = "" if is_cut else error
+    truncated = is_cut or bool(broken) or teller.cut_off or builder.ends_on_open_call
+    if is_last and not truncated:
+        teller.finish()
+    return Told(opening=teller.opening, truncated=truncated, error=broken)
+
+
+def root_of(runs: Sequence[Fields]) -> Fields:
+    """The run that all others of a trace are below."""
+    keys = [_key(run, position) for position, run in enumerate(runs)]
+    return runs[min(range(len(runs)), key=lambda position: (bool(_parent(runs[position])), keys[position]))]
+
+
+def _hand_offs(spans: Sequence[Span], above: Mapping[str, tuple[Fields, str]], agents: Agents) -> Iterator[Span]:
+    """Nodes that give control to another agent's, at their end."""
+    for span in spans:
+        run = above[span.id][0]
+        agent, receiver = agents.after(run)
+        if agent:
+            path = span.order[0]
+            order = (f"{path}.~" if path else "", span.end or span.start or 0, inf)  # after all that is below it
+            yield Span(id=f"{span.id} >", parent=span.id, kind="handoff", name=receiver, agent=agent, order=order)
+
+
+def _waits(run: Fields) -> bool:
+    """Somebody was asked in it, and has not answered."""
+    return _error(run).startswith(WAITING)
 
 
 def _facts(root: Fields) -> Fields:
@@ -134,15 +176,14 @@ def _facts(root: Fields) -> Fields:
 
 def _span(run: Fields, position: int, builder: Builder) -> Span:
     path = text_id(run.get("dotted_order"))
-    start = milliseconds(run.get("start_time"))
-    own = object_of(object_of(run.get("extra")).get("metadata"))
+    extra = object_of(run.get("extra"))
     span = Span(
         id=text_id(run.get("id")) or path.rpartition("Z")[2] or f"#{position}",
-        parent=text_id(run.get("parent_run_id")) or _above(path),
+        parent=_parent(run),
         kind="group",
-        agent=text_id(own.get("lc_agent_name")),
-        order=(path, 0 if start is None else start, position),
-        start=start,
+        agent=text_id(object_of(extra.get("metadata")).get("lc_agent_name")),
+        order=_key(run, position),
+        start=milliseconds(run.get("start_time")),
         end=milliseconds(run.get("end_time")),
         error=_error(run),
     )
@@ -154,13 +195,25 @@ def _span(run: Fields, position: int, builder: Builder) -> Span:
             span.tokens = _tokens(run, answered)
         case "tool":
             span.kind, span.name = "tool", text_id(run.get("name"))
-            span.arguments = _arguments(run.get("inputs"))
-            _answer_tool(span, run.get("outputs"))
+            span.arguments, span.call_id = _arguments(run.get("inputs")), text_id(extra.get("tool_call_id"))
+            if _waits(run):
+                span.error, span.end = "", None
+            else:
+                _answer_tool(span, run.get("outputs"))
         case "retriever" | "embedding":
             builder.losses["searches"] += 1
         case _:
             pass
     return span
+
+
+def _parent(run: Fields) -> str:
+    return text_id(run.get("parent_run_id")) or _above(text_id(run.get("dotted_order")))
+
+
+def _key(run: Fields, position: int) -> tuple[str, float, float]:
+    """What orders runs: their path, when they began, and where they stand."""
+    return text_id(run.get("dotted_order")), milliseconds(run.get("start_time")) or 0, position
 
 
 def _heard(model: str, above: Mapping[str, tuple[Fields, str]]) -> list[Json]:
@@ -191,15 +244,27 @@ def _arguments(inputs: Json) -> Json:
 
 def _answer_tool(span: Span, outputs: Json) -> None:
     given = outputs["output"] if isinstance(outputs, dict) and len(outputs) == 1 and "output" in outputs else outputs
+    command = command_of(given)
+    if command is not None:
+        given = _result_in(command, span.call_id)
     message = message_of(given)
     if message is not None and message.kind == "tool":
         content = joined_text(message.fields.get("content"))
-        span.call_id = text_id(message.fields.get("tool_call_id"))
+        span.call_id = text_id(message.fields.get("tool_call_id")) or span.call_id
         if message.fields.get("status") == "error":
             span.error = span.error or text_id(content) or "failed"
         span.result = content
     elif given is not None:
         span.result = given
+
+
+def _result_in(command: Fields, call_id: str) -> Json:
+    """The message that a tool's command has for the model: that of its call, or the last one."""
+    update = command.get("update")
+    held = list_of(object_of(update).get("messages")) or list_of(update)
+    messages = [(each, message.fields) for each in held if (message := message_of(each)) and message.kind == "tool"]
+    own = [each for each, fields in messages if fields.get("tool_call_id") == call_id]
+    return own[-1] if own else messages[-1][0] if messages else None
 
 
 def _answered(outputs: Json) -> Message | None:

@@ -57,7 +57,7 @@ def read(*runs: Any) -> Found:
 def test_a_trace_is_a_run() -> None:
     found = read(*reversed(RUNS))
     assert found.paired[:-1] == crossed("a", "b")
-    assert found.steps[-1].kind == "message"
+    assert found.steps[-1].kind == "final"
     assert (found.steps[1].arguments, found.steps[3].result, found.steps[3].error) == ({"n": 1}, "ok", None)
     assert (found.steps[1].tokens, found.steps[3].latency_ms) == (7, 1000)
     assert (found.only.input, found.only.output) == ({"question": "q"}, {"answer": "It was shipped."})
@@ -95,6 +95,7 @@ def test_runs_of_one_example_are_trials_and_feedback_is_kept() -> None:
         ({"error": "ValueError('bad')Traceback (most recent call last):\n x"}, True, "ValueError('bad')"),
         ({"status": "error"}, True, "failed"),
         ({"status": "pending", "end_time": None}, True, None),
+        ({"error": "GraphInterrupt((Interrupt(value='ok?'),))"}, True, None),
     ],
 )
 def test_how_it_ended(more: Any, truncated: bool, broken: str | None) -> None:
@@ -152,7 +153,7 @@ def test_agents_are_named_by_their_metadata() -> None:
         ("tool_call", "triage", None),
         ("tool_result", "triage", None),
         ("handoff", "triage", "billing"),
-        ("message", "billing", None),
+        ("final", "billing", None),
     ]
 
 
@@ -179,3 +180,108 @@ def test_the_order_says_what_is_above() -> None:
 
 def test_files_without_runs_are_told() -> None:
     assert refusal("langsmith", b'{"a": 1}')[0][2] == "OLO323"
+
+
+def placed(node: str, place: str, **more: Any) -> dict[str, Any]:
+    return {"extra": {"metadata": {"langgraph_node": node, "langgraph_checkpoint_ns": place, **more}}}
+
+
+def command(goto: Any, *messages: Any, graph: str | None = None) -> dict[str, Any]:
+    return {"outputs": {"output": {"goto": goto, "graph": graph, "update": {"messages": list(messages)}}}}
+
+
+def agents(found: Found) -> list[tuple[Any, ...]]:
+    return [(step.kind, step.tool_name or step.to_agent, step.agent) for step in found.steps]
+
+
+MOVED = {"type": "tool", "content": "moved", "tool_call_id": "a", "status": "success"}
+OLD = [{"type": "human", "content": "q"}, {**MOVED, "tool_call_id": "old", "content": "no"}]
+
+
+@pytest.mark.parametrize(
+    ("messages", "extra"), [([*OLD, MOVED], {}), ([MOVED, *OLD], {"extra": {"tool_call_id": "a"}})]
+)
+def test_graphs_are_agents_and_a_tool_that_gives_a_command_hands_over(messages: Any, extra: Any) -> None:
+    found = read(
+        {**ROOT, "name": "LangGraph"},
+        run("front", "root", 1, **placed("front", "front:1")),
+        run("frontier", "front", 2, **placed("front", "front:1")),
+        run("model", "frontier", 3, **placed("model", "front:1|model:1")),
+        run("m1", "model", 4, "llm", **ai("", ("a", "escalate"))),
+        run("tools", "frontier", 5, **placed("tools", "front:1|tools:1")),
+        run("escalate", "tools", 6, "tool", **command("back", *messages, graph="__parent__"), **extra),
+        run("back", "root", 7, **placed("back", "back:1")),
+        run("LangGraph", "back", 8, **placed("back", "back:1")),
+        run("model2", "LangGraph", 9, **placed("model2", "back:1|model2:1")),
+        run("m2", "model2", 10, "llm", **ai("Done.")),
+    )
+    assert agents(found) == [
+        ("tool_call", "escalate", "frontier"),
+        ("tool_result", "escalate", "frontier"),
+        ("handoff", "back", "frontier"),
+        ("final", None, "back"),
+    ]
+    assert (found.steps[1].result, found.steps[1].call_id) == ("moved", "a")
+
+
+@pytest.mark.parametrize("goto", ["pay", ["pay"]])
+def test_nodes_are_agents_where_several_call_models(goto: Any) -> None:
+    nodes = [
+        {**ROOT, "name": "LangGraph"},
+        run("sort", "root", 1, **placed("sort", "sort:1"), **command(goto)),
+        run("m1", "sort", 2, "llm", dotted_order="001.002", **ai("To pay.")),
+        run("other", "root", 3, **placed("other", "other:1"), **command("pay")),
+    ]
+    assert agents(read(*nodes)) == [("final", None, None)]
+    found = read(*nodes, run("pay", "root", 4, **placed("pay", "pay:1")), run("m2", "pay", 5, "llm", **ai("Done.")))
+    assert agents(found) == [("message", None, "sort"), ("handoff", "pay", "sort"), ("final", None, "pay")]
+
+
+def test_the_nodes_of_an_agent_that_has_no_name_are_none() -> None:
+    own = {"ls_integration": "langchain_create_agent"}
+    found = read(
+        {**ROOT, "name": "LangGraph"},
+        run("check", "root", 1, **placed("check", "check:1", **own)),
+        run("m1", "check", 2, "llm", **ai("Fine.")),
+        run("model", "root", 3, **placed("model", "model:1", **own)),
+        run("m2", "model", 4, "llm", **ai("Done.")),
+    )
+    assert agents(found) == [("message", None, None), ("final", None, None)]
+    assert not found.losses
+
+
+def test_a_graph_in_a_tool_is_called_as_the_tool() -> None:
+    found = read(
+        {**ROOT, "name": "main"},
+        run("model", "root", 1, **placed("model", "model:1")),
+        run("m1", "model", 2, "llm", **ai("", ("a", "ask"))),
+        run("tools", "root", 3, **placed("tools", "tools:1")),
+        {**tool("ask", "tools", 4, "a"), "end_time": "2026-01-01T00:00:30"},
+        run("LangGraph", "ask", 5, **placed("tools", "tools:1")),
+        run("model3", "LangGraph", 6, **placed("model3", "tools:1|model3:1")),
+        run("m3", "model3", 7, "llm", **ai("Inner.")),
+    )
+    assert [(step.kind, step.agent, step.inside) for step in found.steps] == [
+        ("tool_call", "main", None),
+        ("message", "ask", 1),
+        ("tool_result", "main", None),
+    ]
+
+
+def test_a_tool_that_waits_has_no_result_and_its_graph_is_not_done() -> None:
+    waits = {"error": "GraphInterrupt((Interrupt(value='?'),))Traceback (most recent call last): …", "outputs": None}
+    found = read(*RUNS[:3], run("tools", "root", 3, **waits), run("find", "tools", 4, "tool", inputs={"n": 1}, **waits))
+    assert [step.kind for step in found.steps] == ["message", "tool_call", "tool_call"]
+    assert found.only.trajectory is not None
+    assert (found.only.trajectory.truncated, found.only.error) == (True, None)
+
+
+def test_an_answer_that_was_cut_off_and_the_id_of_a_call_that_raised() -> None:
+    cut = ai("It is")
+    cut["outputs"]["generations"][0][0]["message"]["response_metadata"] = {"finish_reason": "length"}
+    trajectory = read(ROOT, run("m", "root", 1, "llm", **cut)).only.trajectory
+    assert trajectory is not None
+    assert trajectory.truncated
+    raised = run("find", "root", 4, "tool", error="ValueError('bad')", extra={"tool_call_id": "b"})
+    found = read(ROOT, run("m", "root", 1, "llm", **ai("", ("a", "find"), ("b", "find"))), raised)
+    assert (found.steps[2].call_id, found.steps[2].error) == ("b", "ValueError('bad')")
