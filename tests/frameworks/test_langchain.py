@@ -15,6 +15,7 @@ import pytest
 
 from fakes.imports import as_lines, imported
 from fakes.projects import project, spawned
+from fakes.told import calls, shape
 from oloproof.errors import RecordError
 from oloproof.model.trajectory import Step, Trajectory
 from oloproof.recorders import record_langchain
@@ -99,16 +100,6 @@ def recorded(run: Callable[[], Any]) -> Trajectory:
         run()
     assert case.trajectory is not None
     return case.trajectory
-
-
-def shape(trajectory: Trajectory | None) -> list[tuple[Any, ...]]:
-    assert trajectory is not None
-    return [(step.kind, step.tool_name or step.to_agent, step.agent, step.inside) for step in trajectory.steps]
-
-
-def calls(trajectory: Trajectory | None) -> list[Step]:
-    assert trajectory is not None
-    return [step for step in trajectory.steps if step.kind == "tool_call"]
 
 
 def graph(answers: Model, *tools: Any) -> Any:

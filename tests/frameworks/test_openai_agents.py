@@ -14,8 +14,8 @@ import pytest
 
 from fakes.imports import as_lines, imported
 from fakes.projects import project, spawned
+from fakes.told import calls, shape
 from oloproof.errors import RecordError
-from oloproof.model.trajectory import Step, Trajectory
 from oloproof.recorders import record_openai_agents
 from oloproof.testing import recorded_case
 
@@ -129,16 +129,6 @@ def find(order: str) -> dict[str, Any]:
 def note(text: str) -> str:
     """Write something down."""
     return f"noted {text}"
-
-
-def shape(trajectory: Trajectory | None) -> list[tuple[Any, ...]]:
-    assert trajectory is not None
-    return [(step.kind, step.tool_name or step.to_agent, step.agent, step.inside) for step in trajectory.steps]
-
-
-def calls(trajectory: Trajectory | None) -> list[Step]:
-    assert trajectory is not None
-    return [step for step in trajectory.steps if step.kind == "tool_call"]
 
 
 def two_and_done(instructions: str, results: list[str]) -> str | list[Call]:
