@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oloproof._version import __version__
 
 if TYPE_CHECKING:
+    from oloproof.api import evaluate, load_run
     from oloproof.errors import RecordError
     from oloproof.record import (
         AgentCheckpoint,
@@ -34,11 +35,13 @@ __all__ = [
     "Verdict",
     "__version__",
     "current_case",
+    "evaluate",
     "evaluator",
+    "load_run",
     "system",
 ]
 
-_HOMES = {"RecordError": "oloproof.errors"}
+_HOMES = {"RecordError": "oloproof.errors", "evaluate": "oloproof.api", "load_run": "oloproof.api"}
 """The module of a name that is not the recording SDK's."""
 
 

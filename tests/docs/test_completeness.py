@@ -10,6 +10,12 @@ from typing import Any, get_args
 import click
 import pytest
 
+import oloproof
+import oloproof.testing
+from oloproof.api import Settings
+from oloproof.api.cases import CaseResult
+from oloproof.api.results import MetricResult, Result, RuleResult
+from oloproof.api.rows import Rows
 from oloproof.cli.app import app
 from oloproof.errors import ExitCode
 from oloproof.evaluators import EVALUATORS
@@ -72,6 +78,12 @@ def test_every_option_of_the_pytest_plug_in_and_every_keyword_of_an_assertion() 
     source = (ROOT / "src/oloproof/pytest_plugin/__init__.py").read_text(encoding="utf-8")
     assert missing(re.findall(r'"(--[\w-]+)"', source), page("howto/pytest.md")) == []
     assert missing(Asked.__annotations__, page("howto/unit-test-an-agent.md")) == []
+
+
+def test_every_public_name_of_python() -> None:
+    public = [*oloproof.__all__, *oloproof.testing.__all__, *Settings.__annotations__]
+    shown = [name for kind in (Result, Rows, MetricResult, RuleResult, CaseResult) for name in vars(kind)]
+    assert missing([*public, *(name for name in shown if not name.startswith("_"))], page("reference/python.md")) == []
 
 
 @pytest.mark.parametrize("kind", list(EVALUATORS))

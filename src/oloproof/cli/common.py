@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
@@ -17,18 +15,19 @@ from click.core import ParameterSource
 from msgspec import Struct
 
 from oloproof.cli import actions
-from oloproof.errors import BrokenError, UsageError
+from oloproof.errors import BrokenError
 from oloproof.model.run import Report, Run
-from oloproof.pipeline import Ports
-from oloproof.project import load
+from oloproof.pipeline.world import CONFIG as CONFIG  # and below: commands find them here
+from oloproof.pipeline.world import STORE as STORE
+from oloproof.pipeline.world import find_run as find_run
+from oloproof.pipeline.world import open_store as open_store
+from oloproof.pipeline.world import real_ports as real_ports
 from oloproof.project.nodes import SURROGATE
 from oloproof.reports.document import encode, report_document
 from oloproof.reports.findings import Document
 from oloproof.reports.view import VerdictRow, View, view
 from oloproof.store import Store
 
-CONFIG = "oloproof.yaml"
-STORE = ".oloproof"
 COUNT = click.IntRange(min=1, max=2**31 - 1)
 """How many, or which, on the command line; no store has as many."""
 PIPE_WIDTH = 168
@@ -141,31 +140,6 @@ def given(context: click.Context) -> list[str]:
         if isinstance(parameter, click.Option)
         and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
     ]
-
-
-def open_store(config: Path, *, create: bool) -> Store:
-    """The store beside the configuration."""
-    return Store.open(config.parent / STORE, create=create)
-
-
-def find_run(store: Store, name: str, config: Path) -> Run:
-    """The run that a name means. ``latest`` is of the configuration's project, since several may share a store; where
-    the configuration cannot be read (any more), it is of the only one that is stored."""
-    project = None
-    if name.startswith("latest"):
-        try:
-            project = load(config).name
-        except UsageError:
-            if len({run.project for run in store.runs()}) > 1:
-                raise
-    return store.find(name, project=project)
-
-
-def real_ports(store: Store) -> Ports:
-    """The real world: this store, the system's clock and dice."""
-    return Ports(
-        store=store, now=lambda: datetime.now(UTC), monotonic=time.monotonic, token=lambda: os.urandom(3).hex()
-    )
 
 
 def show_report(report: Report, store: Store, *, config: Path, shown: Shown) -> None:

@@ -18,7 +18,7 @@ from oloproof.pipeline.comparing import (
     refuse_incomparable,
     sides_of,
 )
-from oloproof.pipeline.deciding import beside_base, gate, report, stored_gate, stored_report
+from oloproof.pipeline.deciding import beside_base, decided_here, gate, report, stored_gate, stored_report
 from oloproof.pipeline.explaining import alignments
 from oloproof.pipeline.foreseeing import outlooks, rehearsal
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
@@ -40,6 +40,7 @@ __all__ = [
     "comparison_report",
     "complete",
     "concluded",
+    "decided_here",
     "early_outlook",
     "gate",
     "outlooks",

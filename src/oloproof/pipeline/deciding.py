@@ -157,6 +157,16 @@ def beside_base(report: Report, relaxed: tuple[Problem, ...], *, fail: bool) -> 
     return replace(report, relaxed=relaxed, gate=gate)
 
 
+def decided_here(report: Report) -> Report:
+    """A run in the calling process, decided for that process: what its rules say. The store goes on to call it a run in
+    process, which no command gates."""
+    run = replace(report.run, in_process=False)
+    gate = _gate(run, report.policy, report.decisions)
+    if report.policy is None and run.is_concluded:
+        gate = replace(gate, why="there are no rules: pass rules=[…]")
+    return replace(report, run=run, gate=gate)
+
+
 def _gate(header: Run, policy: Policy | None, decisions: tuple[Decision, ...]) -> Gate:
     """The verdict on the run: the policy's where the run may be gated at all, otherwise why it may not."""
     if not header.is_concluded:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
+from oloproof import runner
 from oloproof.model.comparison import Sides
 from oloproof.model.events import Event
 from oloproof.model.run import Run
@@ -17,12 +18,14 @@ from oloproof.store import Store
 
 class Ports(Struct, frozen=True, kw_only=True):
     """The world that a run needs: where it is kept, what time it is (``monotonic`` in seconds from any moment, as a
-    stopwatch shows it), and a random suffix for its name."""
+    stopwatch shows it), a random suffix for its name, and where the user's code runs: in workers, unless a program
+    brings functions of its own."""
 
     store: Store
     now: Callable[[], datetime]
     monotonic: Callable[[], float]
     token: Callable[[], str]
+    code: runner.UserCode = runner
 
 
 class Watch:

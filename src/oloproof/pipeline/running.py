@@ -57,8 +57,8 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
         project = _at_a_time(project, system, planned.concurrency)
     with ExitStack() as workers:
         with nullcontext() if resumed else _failure_kept(project, request, ports):
-            loaded = workers.enter_context(runner.load(project, in_process=request.in_process))
-            user_judge = workers.enter_context(_user_judge(project))
+            loaded = workers.enter_context(ports.code.load(project, in_process=request.in_process))
+            user_judge = workers.enter_context(_user_judge(project, ports))
         printed = _Printed(loaded, user_judge, before="" if resumed is None else ports.store.log(resumed.was.id))
         chosen, asked = tee(request.selection.of(cases) if planned is None else planned.cases)
         header = replace(
@@ -135,7 +135,7 @@ def _judge(
     identity = configured_identity(project, recordings.source)
     with ExitStack() as workers:
         with _failure_kept(project, request, ports):
-            user_judge = workers.enter_context(_user_judge(project))
+            user_judge = workers.enter_context(_user_judge(project, ports))
         printed = _Printed(user_judge)
         header = replace(
             run_header(project, request, ports, identity),
@@ -198,8 +198,8 @@ def _retried(run: Run) -> tuple[str, ...]:
     return (f"{what} {said}",)
 
 
-def _user_judge(project: Project) -> AbstractContextManager[runner.UserJudge | None]:
-    return runner.evaluation_worker(project) if project.user_evaluators else nullcontext()
+def _user_judge(project: Project, ports: Ports) -> AbstractContextManager[runner.UserJudge | None]:
+    return ports.code.evaluation_worker(project) if project.user_evaluators else nullcontext()
 
 
 def _asked_for(attempted: Iterable[Attempted], selection: Selection, cases: Cases | None) -> Iterator[Attempted]:

@@ -51,6 +51,20 @@ class _Gate(Struct, frozen=True):
     said_none: bool = False
 
 
+class Departure(Struct, frozen=True, kw_only=True):
+    """How a project is other than its configuration says.
+
+    ``recorded`` names files of recordings, relative to the current directory, that stand in for the configured system,
+    and ``imported`` says how they are read where not as the configuration has it. ``trials`` says how often each case
+    is tried, None leaves it to the configuration. ``has_cases``: a program has them, and there is no dataset.
+    """
+
+    recorded: Sequence[str] = ()
+    imported: ImportSpec | None = None
+    trials: int | None = None
+    has_cases: bool = False
+
+
 def load(
     config: Path,
     *,
@@ -71,7 +85,17 @@ def load(
         config, what="the configuration", codes=CONFIG, hint="`oloproof init` writes one; --config names it"
     )
     root = parse_yaml(data, problems)
-    written = None if root is None else shape.mapping(root, problems, what="the configuration")
+    if root is None:
+        problems.raise_any()
+    assert root is not None
+    departure = Departure(recorded=recorded, imported=imported, trials=trials)
+    return read_project(root, config, problems, departure)
+
+
+def read_project(root: Node, config: Path, problems: Problems, departure: Departure) -> Project:
+    """The project that is written in ``root``, relative to the directory of ``config``; UsageError as :func:`load`."""
+    recorded, imported, trials = departure.recorded, departure.imported, departure.trials
+    written = shape.mapping(root, problems, what="the configuration")
     if written is None:
         problems.raise_any()
     assert written is not None
@@ -81,7 +105,8 @@ def load(
     system = None if section is None else _system(section, written, config.parent, recorded, problems)
     if imported is not None and system is not None and isinstance(system.kind, RecordedSystem):
         system = replace(system, kind=replace(system.kind, imported=imported))
-    _check_dataset(values.get("dataset"), written, section, config.parent, problems)
+    if not departure.has_cases:
+        _check_dataset(values.get("dataset"), written, section, config.parent, problems)
     _check_records(section, written, measures, problems)
     tried = values.get("trials") if trials is None else trials
     _check_trials(tried, system, written, measures, problems, repeated=trials is not None)

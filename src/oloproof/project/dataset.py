@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from oloproof.errors import Problem, UsageError
 from oloproof.model.case import Case
@@ -95,28 +96,38 @@ def read_cases(project: Project) -> Cases:
     path = Path(project.dataset)
     problems = Problems(str(path), codes=DATASET)
     digest = hashlib.sha256()
-    review = Review(problems, project, whole=True)
     streamed = path.suffix.lower() in STREAMED and not isinstance(project.system.kind, RecordedSystem)
-    held: list[Case] | None = None if streamed else []
+    cases = _reviewed(_read(path, problems, digest), project, problems, held=not streamed)
+    return replace(cases, digest=digest.hexdigest())
+
+
+def cases_of(node: Node, project: Project, problems: Problems) -> Cases:
+    """The cases that are written in ``node``, checked likewise; all of them are held, and their digest is none yet."""
+    return _reviewed(_cases_of_nodes(_row_nodes(node, problems), problems), project, problems, held=True)
+
+
+def _reviewed(cases: Iterable[Case], project: Project, problems: Problems, *, held: bool) -> Cases:
+    review = Review(problems, project, whole=True)
+    kept: list[Case] = []
     lines: dict[str, int] = {}
     with collector_paused():
-        for case in _read(path, problems, digest):
+        for case in cases:
             if case.id in lines:
                 message = f"two cases have the id {shown(case.id)}, the first on line {lines[case.id]}"
                 problems.on(case.line, 0, codes.DUPLICATE_ID, message, hint="give each case an id of its own")
             lines.setdefault(case.id, case.line)
             review.see(case)
-            if held is not None:
-                held.append(case)
+            if held:
+                kept.append(case)
     if not lines and not problems.found:
         problems.on(0, 0, codes.NO_CASES, "the dataset has no cases")
     return Cases(
-        path=path,
+        path=Path(problems.file),
         count=len(lines),
         warnings=review.conclude(),
         related=review.related,
-        digest=digest.hexdigest(),
-        held=None if held is None else tuple(held),
+        digest="",
+        held=tuple(kept) if held else None,
     )
 
 

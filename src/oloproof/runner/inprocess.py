@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Container, Coroutine, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import Context
+from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from oloproof.model.project import CallableSystem
 from oloproof.record.journal import Event
 from oloproof.runner.attempts import CaseJob
 from oloproof.runner.launching import Pace, always
-from oloproof.runner.loading import Loaded, LoadError, declared_by, load_system, set_up, tear_down
+from oloproof.runner.loading import Loaded, LoadError, declared_by, load_system, set_up, system_of, tear_down
 from oloproof.runner.ports import SILENT, Listener
 from oloproof.runner.process import Waker
 from oloproof.runner.protocol import Ran, decode_word
@@ -25,6 +26,8 @@ from oloproof.runner.system import Turn, again, attempt_of, not_run, order_of, t
 
 if TYPE_CHECKING:
     import asyncio
+
+_PATIENCE_S = 5.0
 
 
 class LocalSystem:
@@ -38,7 +41,7 @@ class LocalSystem:
         self._stopping = False
         self.warnings: tuple[str, ...] = ()
         self._target = kind.target
-        self._loop: asyncio.Runner | None = None
+        self._loop: asyncio.Runner | _Aside | None = None
         self._waker = Waker()
         self._retry = kind.launching.retry
         self._pace = Pace.of(kind.launching)
@@ -77,7 +80,13 @@ class LocalSystem:
         """Run a coroutine to its end, all of them in one loop."""
         import asyncio
 
-        self._loop = self._loop or asyncio.Runner()
+        if self._loop is None:
+            try:
+                asyncio.get_running_loop()
+            except RuntimeError:
+                self._loop = asyncio.Runner()
+            else:
+                self._loop = _Aside()
         return self._loop.run(coroutine, context=Context())
 
     def _last_attempt(self, turn: Turn, may_launch: Callable[[], bool], listener: Listener) -> Attempt:
@@ -117,25 +126,68 @@ def local_system(kind: CallableSystem, config: str) -> Iterator[LocalSystem]:
     """
     sys.path.insert(0, kind.directory)
     try:
-        try:
-            with _streams_kept():
-                system = load_system(kind.target, kind.directory)
-                local = LocalSystem(kind, system)
-                try:
-                    set_up(system, kind.target, local.complete)
-                except LoadError:
-                    local.release()
-                    raise
-        except LoadError as exc:
-            raise exc.failed.error(config) from None
-        try:
+        with _ready(kind, lambda: load_system(kind.target, kind.directory), config) as local:
             yield local
-        finally:
-            with _streams_kept():
-                local.close()
     finally:
         if kind.directory in sys.path:
             sys.path.remove(kind.directory)
+
+
+def given_system(kind: CallableSystem, value: Callable[..., Any], config: str) -> AbstractContextManager[LocalSystem]:
+    """The same of a function, or a class, that a program has already.
+
+    Errors, on entering the block: UsageError when it cannot be called with one argument, BrokenError when it fails.
+    """
+    return _ready(kind, lambda: system_of(value, kind.target), config)
+
+
+@contextmanager
+def _ready(kind: CallableSystem, load: Callable[[], Loaded], config: str) -> Iterator[LocalSystem]:
+    try:
+        with _streams_kept():
+            system = load()
+            local = LocalSystem(kind, system)
+            try:
+                set_up(system, kind.target, local.complete)
+            except LoadError:
+                local.release()
+                raise
+    except LoadError as exc:
+        raise exc.failed.error(config) from None
+    try:
+        yield local
+    finally:
+        with _streams_kept():
+            local.close()
+
+
+class _Aside:
+    """A loop in a thread of its own, for where one runs already in this thread, as in a notebook."""
+
+    def __init__(self) -> None:
+        import asyncio
+
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, coroutine: Coroutine[Any, Any, Any], *, context: Context) -> Any:
+        """As ``asyncio.Runner.run`` does; an interruption cancels it."""
+        import asyncio
+
+        future = context.run(asyncio.run_coroutine_threadsafe, coroutine, self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """End the loop. A coroutine that blocks it keeps the thread until the process ends."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_PATIENCE_S)
+        if not self._thread.is_alive():
+            self._loop.close()
 
 
 @contextmanager

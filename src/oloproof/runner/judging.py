@@ -32,9 +32,10 @@ class UserFunction:
     Errors: LoadError when it cannot be loaded or called so.
     """
 
-    def __init__(self, spec: UserEvaluatorSpec, directory: str) -> None:
+    def __init__(self, spec: UserEvaluatorSpec, directory: str, *, given: Loaded | None = None) -> None:
+        """``given`` is the function itself, where a program has it; it is imported by its name otherwise."""
         criterion, target = spec.criterion, spec.target
-        loaded = _loaded(spec, directory)
+        loaded = _loaded(spec, directory) if given is None else given
         self.criterion = criterion
         self._function = loaded.function
         self._bound = spec.bound

@@ -40,8 +40,12 @@ def load_system(target: str, directory: str) -> Loaded:
 
     Errors: LoadError, also where it cannot be called with a case's input.
     """
-    value = _named(target, directory)
-    loaded = _of_class(value, target) if inspect.isclass(value) else _of(value, target)
+    return system_of(_named(target, directory), target)
+
+
+def system_of(value: Any, target: str) -> Loaded:
+    """The same of what is named, once it is there."""
+    loaded = _of_class(value, target) if inspect.isclass(value) else function_of(value, target)
     _require_one_argument(loaded, target)
     return loaded
 
@@ -51,7 +55,7 @@ def load_function(target: str, directory: str) -> Loaded:
 
     Errors: LoadError.
     """
-    return _of(_named(target, directory), target)
+    return function_of(_named(target, directory), target)
 
 
 def set_up(loaded: Loaded, target: str, complete: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
@@ -83,7 +87,8 @@ def _perform(step: Callable[[], Any], complete: Callable[[Coroutine[Any, Any, An
         complete(result)
 
 
-def _of(value: Any, target: str) -> Loaded:
+def function_of(value: Any, target: str) -> Loaded:
+    """What is named, once it is there. Errors: LoadError where it cannot be called."""
     if not callable(value):
         raise LoadError(f"{target} is {with_article(type(value).__name__)}, not a function", code="OLO403", usage=True)
     return Loaded(value, _is_async(value))

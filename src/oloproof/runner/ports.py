@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import Judgment
+from oloproof.model.project import Project
 from oloproof.runner.launching import always
 from oloproof.runner.protocol import Declared
 
@@ -79,3 +81,13 @@ class UserJudge(Protocol):
 
         When the evaluators can no longer be loaded, the verdicts that are left are missing.
         """
+
+
+class UserCode(Protocol):
+    """Where a project's own code runs."""
+
+    def load(self, project: Project, *, in_process: bool) -> AbstractContextManager[LoadedSystem]:
+        """The project's live system, ready for the length of a ``with`` block."""
+
+    def evaluation_worker(self, project: Project) -> AbstractContextManager[UserJudge]:
+        """The project's user evaluators, likewise."""

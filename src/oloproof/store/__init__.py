@@ -5,6 +5,7 @@ from __future__ import annotations
 from oloproof.store.baseline import encode_baseline, read_baseline
 from oloproof.store.codec import RunDigest, SourceRef, StoredCase, identity, stored_case
 from oloproof.store.kept import Kept
+from oloproof.store.memory import MemoryStore
 from oloproof.store.names import new_run_id
 from oloproof.store.sources import file_digest
 from oloproof.store.store import AttemptVerdicts, Store
@@ -12,6 +13,7 @@ from oloproof.store.store import AttemptVerdicts, Store
 __all__ = [
     "AttemptVerdicts",
     "Kept",
+    "MemoryStore",
     "RunDigest",
     "SourceRef",
     "Store",

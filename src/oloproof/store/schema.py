@@ -73,6 +73,13 @@ def connect(directory: Path) -> sqlite3.Connection:
     return db
 
 
+def connect_in_memory() -> sqlite3.Connection:
+    """A store that is written nowhere, and gone once it is closed."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    _settle(db, Path(":memory:"))
+    return db
+
+
 def _settle(db: sqlite3.Connection, path: Path) -> None:
     """Bring an open database to the newest format, whoever else is opening it at this moment."""
     with transaction(db, "BEGIN"):  # without it, another process may create the store between two looks at it

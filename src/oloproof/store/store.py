@@ -208,7 +208,7 @@ class Store:
             done = db.execute(
                 "UPDATE runs SET header = ?, measured = ?, policy = ?, warnings = ?, log = ? WHERE id = ?", kept
             )
-        if done.rowcount != 1 or not self._path.exists():
+        if done.rowcount != 1 or not self._is_there():
             raise BrokenError(
                 f"run {run.id} was taken out of {self._path} while it ran",
                 code="OLO511",
@@ -414,6 +414,10 @@ class Store:
     def _transaction(self, *, synced: bool = False) -> Iterator[sqlite3.Connection]:
         with store_errors(self._path), synchronized(self._db, synced), transaction(self._db):
             yield self._db
+
+    def _is_there(self) -> bool:
+        """Nobody has taken the file away."""
+        return self._path.exists()
 
     def _lock(self, run_id: str) -> bool:
         """Whether this process alone writes the run from now on."""

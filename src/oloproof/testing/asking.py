@@ -179,11 +179,11 @@ def _converted(written: dict[str, Any], where: str) -> EvaluatorBase:
         cause = error if isinstance(error, ConfigError) else error.__cause__
         if isinstance(cause, ConfigError):
             message, _, excerpt = cause.message.partition("\n")
-            raise _refused(where, message, excerpt, code=cause.code or "OLO721") from None
+            raise _refused(where, message, excerpt, code=cause.code or "OLO731") from None
         raise _refused(where, str(error).removesuffix(f" - at `$.{where}`")) from None
 
 
-def _refused(where: str, message: str, hint: str = "", *, code: str = "OLO721") -> UsageError:
+def _refused(where: str, message: str, hint: str = "", *, code: str = "OLO731") -> UsageError:
     told = f"assert_trajectory(): {where}: {message}"
     return UsageError(Problem(code, f"{told}\n{hint}" if hint else told, hint))
 

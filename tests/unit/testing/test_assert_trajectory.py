@@ -167,7 +167,7 @@ def test_what_an_importer_read_and_what_contradicts_itself():
         ({"expected": {}, "max_steps": 3}, TypeError, "expected is what evaluators"),
         ({"max_steps": None}, TypeError, "max_steps is None"),
         ({"evaluators": []}, TypeError, "evaluators is empty"),
-        ({"max_steps": "12"}, UsageError, r"max_steps: Expected `int`, got `str` \[OLO721\]"),
+        ({"max_steps": "12"}, UsageError, r"max_steps: Expected `int`, got `str` \[OLO731\]"),
         ({"no_loop": True}, UsageError, "no_loop"),
         ({"no_loop": 0}, UsageError, ">= 1"),
         ({"tools": "lookup_order"}, UsageError, r"write \['lookup_order'\]"),

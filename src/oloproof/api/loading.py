@@ -1,0 +1,27 @@
+"""Stored runs as results."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from oloproof.api.cases import CaseResult, read_cases
+from oloproof.api.results import Result
+from oloproof.api.rows import Rows
+from oloproof.pipeline import stored_report
+from oloproof.pipeline.world import CONFIG, find_run, open_store
+
+
+def loaded(run_id: str, path: str | os.PathLike[str]) -> Result:
+    """As ``load_run`` says. Cases are read when they are asked for."""
+    given = Path(path)
+    config = given / CONFIG if given.is_dir() else given
+    with open_store(config, create=False) as store:
+        header = find_run(store, run_id, config)
+        report = stored_report(store, header, store.policy(header.id))
+
+    def cases() -> Rows[CaseResult]:
+        with open_store(config, create=False) as store:
+            return read_cases(store, header)
+
+    return Result(report, cases, config="" if str(config) == CONFIG else str(config))

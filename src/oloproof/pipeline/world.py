@@ -1,0 +1,42 @@
+"""The real world: the store beside a configuration, the system's clock and dice, and which run a name means there."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from oloproof.errors import UsageError
+from oloproof.model.run import Run
+from oloproof.pipeline.ports import Ports
+from oloproof.project import load
+from oloproof.store import Store
+
+CONFIG = "oloproof.yaml"
+STORE = ".oloproof"
+
+
+def open_store(config: Path, *, create: bool) -> Store:
+    """The store beside the configuration."""
+    return Store.open(config.parent / STORE, create=create)
+
+
+def find_run(store: Store, name: str, config: Path) -> Run:
+    """The run that a name means. ``latest`` is of the configuration's project, since several may share a store; where
+    the configuration cannot be read (any more), it is of the only one that is stored."""
+    project = None
+    if name.startswith("latest"):
+        try:
+            project = load(config).name
+        except UsageError:
+            if len({run.project for run in store.runs()}) > 1:
+                raise
+    return store.find(name, project=project)
+
+
+def real_ports(store: Store) -> Ports:
+    """This store, the system's clock and dice; the user's code runs in workers."""
+    return Ports(
+        store=store, now=lambda: datetime.now(UTC), monotonic=time.monotonic, token=lambda: os.urandom(3).hex()
+    )
