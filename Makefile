@@ -62,8 +62,8 @@ check: static test docs ## What a change must pass
 test-world: $(VENV)/.installed-world ## Run the tests that kill processes, or need a browser, a server or a framework
 	$(BIN)/pytest -q -n 2 $(wildcard $(WORLD))
 
-bench: venv ## Print the benchmarks' ratios
-	@for name in startup run judge rules compare plan imports page runtime; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+bench: $(VENV)/.installed-world ## Print the benchmarks' ratios
+	@for name in startup run judge rules compare plan imports page runtime service; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache examples/*/.oloproof

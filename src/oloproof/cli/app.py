@@ -35,6 +35,8 @@ COMMANDS = {
     "import": "Turn traces of another format into traces.jsonl.",
     "export": "Write what a run's cases did as traces of another format.",
     "collect": "Receive OpenTelemetry over HTTP and write traces.jsonl.",
+    "agent": "Run an agent for a goal, and print each of its events.",
+    "serve": "Serve an agent over HTTP and gRPC.",
     "evaluators": "List the evaluators, their keys and an example of each.",
     "schema": "Print the JSON Schema of oloproof.yaml, release.yaml or a dataset's rows.",
 }

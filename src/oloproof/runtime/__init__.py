@@ -34,6 +34,7 @@ from oloproof.runtime.events import (
     AgentToolResult,
     BudgetSpend,
     ChunkRef,
+    Egress,
     StopReason,
 )
 from oloproof.runtime.gates import Approval
@@ -75,6 +76,7 @@ __all__ = [
     "Completion",
     "Controller",
     "Decision",
+    "Egress",
     "Finish",
     "FunctionTool",
     "HeuristicController",

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct, ValidationError, convert, to_builtins
 from oloproof.runtime.decision import Act
 from oloproof.runtime.kernel import CALLER_STOP
 from oloproof.runtime.state import (
+    ApprovalRequest,
     Asking,
     Calling,
     Completed,
@@ -24,7 +25,7 @@ from oloproof.runtime.state import (
     Waiting,
 )
 
-Positive = Annotated[int, Meta(ge=1)]
+Positive = Annotated[int, Meta(ge=1, le=2**53)]
 Text = Annotated[str, Meta(min_length=1)]
 
 
@@ -42,7 +43,7 @@ class AgentRequest(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     top_k: Annotated[int, Meta(ge=1, le=100)] = 8
     max_steps: Annotated[int, Meta(ge=1, le=50)] = 6
     budget_tokens: Positive | None = None
-    budget_dollars: Annotated[float, Meta(gt=0)] | None = None
+    budget_dollars: Annotated[float, Meta(gt=0, le=1e12)] | None = None
     budget_wall_ms: Positive | None = None
     budget_iter: Positive | None = None
     request_id: str | None = None
@@ -93,6 +94,13 @@ class StopReason(StrEnum):
     AWAITING_APPROVAL = "awaiting_approval"
 
 
+class Egress(StrEnum):
+    """What a policy did to an answer on its way out."""
+
+    DENIED = "denied"
+    TRANSFORMED = "transformed"
+
+
 class AgentToolCall(Struct, frozen=True):
     tool: str
     arguments: dict[str, Any]
@@ -136,7 +144,9 @@ class BudgetSpend(Struct, frozen=True, kw_only=True):
 
 class AgentRunResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The whole of a run. ``final_answer`` None means that there is none; ``chunk_refs`` is every passage that was
-    retrieved, ``citations`` the ids of those that the answer names in square brackets."""
+    retrieved, ``citations`` the ids of those that the answer names in square brackets. ``pending`` is what a run that
+    awaits an approval asks, None for any other; ``egress`` what a service's policy did to the answer, None where it let
+    it pass."""
 
     run_id: str
     request_id: str | None = None
@@ -149,6 +159,8 @@ class AgentRunResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     chunk_refs: tuple[ChunkRef, ...] = ()
     budget_consumed: BudgetSpend
     elapsed_ms: float
+    pending: ApprovalRequest | None = None
+    egress: Egress | None = None
 
 
 class AgentEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -187,6 +199,7 @@ def result_of(state: RunState, request: AgentRequest) -> AgentRunResult:
             tokens=spent.tokens, dollars=spent.cost, wall_ms=spent.seconds * 1000, iterations=spent.decisions
         ),
         elapsed_ms=spent.seconds * 1000,
+        pending=state.pending,
     )
 
 

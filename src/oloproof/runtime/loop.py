@@ -138,7 +138,7 @@ class AgentLoop:
             await self.off_loop(self._keeping.require_resumable, state)
             state, _ = kernel.advance(self._terms(asked), state, kernel.Resumed(given))
         except (StateError, ValueError) as error:
-            raise AgentLoopError(str(error), reason="not_resumable") from None
+            raise AgentLoopError(_words(error), reason="not_resumable") from None
         return _Session(self, ctx, replace(asked, request_id=request.request_id or asked.request_id), state)
 
     def _terms(self, request: AgentRequest) -> Terms:
@@ -223,7 +223,7 @@ class _Session:
         try:
             await self._loop.off_loop(self._loop._keeping.keep, self._state)
         except StateError as error:
-            raise AgentLoopError(str(error), reason="not_resumable") from None
+            raise AgentLoopError(_words(error), reason="not_resumable") from None
         self._kept = True
 
     async def _happens(self, effect: kernel.Effect) -> kernel.Event:
@@ -284,6 +284,11 @@ async def _driven(events: Events) -> AgentRunResult:
 def _require_same(ctx: RunContext, request: AgentRequest) -> None:
     if (ctx.tenant_id, ctx.principal_id) != (request.tenant_id, request.principal_id):
         raise AgentLoopError("the request names another tenant or principal than its context", reason="wrong_context")
+
+
+def _words(error: StateError | ValueError) -> str:
+    """What an error says, without its code."""
+    return error.problems[0].message if isinstance(error, StateError) else str(error)
 
 
 def _text(answer: Any) -> str:

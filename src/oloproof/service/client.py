@@ -1,0 +1,63 @@
+"""A running service's events, read from ``POST /v1/agent`` over httpx."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from msgspec import DecodeError
+from msgspec.json import Decoder, decode, encode
+
+from oloproof.errors import BrokenError, Problem, UsageError
+from oloproof.runtime import AgentEvent
+from oloproof.service.asking import Ask
+
+_EVENT = Decoder(AgentEvent).decode
+_CONNECT_S = 10.0
+
+
+async def events_from(
+    url: str, ask: Ask, *, token: str | None = None, transport: Any = None
+) -> AsyncGenerator[AgentEvent, None]:
+    """The events of a run on the service at ``url``. Closing it closes the connection, which stops the run.
+
+    Errors: UsageError where httpx is not installed, the URL is none, or the service refuses the request; BrokenError
+    where it cannot be reached, or the stream is cut off.
+    """
+    try:
+        import httpx
+    except ImportError:
+        raise UsageError(Problem("OLO760", "--server needs httpx", "pip install 'oloproof[http]'")) from None
+    headers = {"content-type": "application/json"}
+    headers |= {"x-tenant-id": ask.tenant_id, "x-principal-id": ask.principal_id}
+    if token is not None:
+        headers["authorization"] = f"Bearer {token}"
+    encoded = {name.encode(): value.encode() for name, value in headers.items()}
+    waits = httpx.Timeout(None, connect=_CONNECT_S)  # a run may be silent for long; the service bounds it
+    try:
+        async with (
+            httpx.AsyncClient(timeout=waits, transport=transport) as client,
+            client.stream("POST", f"{url.rstrip('/')}/v1/agent", content=encode(ask), headers=encoded) as response,
+        ):
+            if response.status_code != 200:
+                raise UsageError(_refusal(url, response.status_code, await response.aread()))
+            async for line in response.aiter_lines():
+                data = line.removeprefix("data: ")
+                if data == "[DONE]":
+                    return
+                if data != line:
+                    yield _EVENT(data)
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        raise UsageError(Problem("OLO768", f"{url} is no address of a service: {error}")) from None
+    except (httpx.HTTPError, DecodeError) as error:
+        words = f"{url}: {error or type(error).__name__}"
+        raise BrokenError(words, code="OLO767", hint="--resume goes on with a run that was started") from None
+    raise BrokenError(f"{url}: the stream was cut off", code="OLO767", hint="--resume goes on with the run")
+
+
+def _refusal(url: str, status: int, body: bytes) -> Problem:
+    try:
+        said = decode(body)["error"]["message"]
+    except (DecodeError, KeyError, TypeError):
+        said = "it says no more"
+    return Problem("OLO768", f"{url} refused the request with status {status}: {said}")

@@ -1,0 +1,86 @@
+"""``Converse`` over gRPC: the events of ``POST /v1/agent``, frame for frame."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import aclosing
+from typing import Any, Final
+
+from oloproof.service.asking import Desk, ask_from
+from oloproof.service.conversing import Surface, converse
+from oloproof.service.errors import Refused, missing
+from oloproof.service.messages import ask_of, message_of
+from oloproof.service.telemetry import OpenSpan
+
+try:
+    import grpc
+
+    from oloproof.service.v1 import agent_pb2_grpc as stubs
+except ImportError as error:
+    raise missing(error.name or "grpcio", what="the service over gRPC") from None
+
+_CODES: Final = {
+    400: grpc.StatusCode.INVALID_ARGUMENT,
+    401: grpc.StatusCode.UNAUTHENTICATED,
+    403: grpc.StatusCode.PERMISSION_DENIED,
+    429: grpc.StatusCode.RESOURCE_EXHAUSTED,
+}
+
+
+def create_server(desk: Desk) -> Any:
+    """A ``grpc.aio`` server without a port. It must be made in the event loop that it will run in."""
+    server = grpc.aio.server(
+        options=[
+            ("grpc.max_receive_message_length", desk.limits.most_body_bytes),
+            ("grpc.so_reuseport", 0),  # a port that is taken is an error
+        ]
+    )
+    stubs.add_AgentServiceServicer_to_server(_Servicer(desk), server)
+    return server
+
+
+class _Servicer(stubs.AgentServiceServicer):  # type: ignore[misc]  # generated code has no types
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def Converse(self, request: Any, context: Any) -> None:
+        """Write each event as it happens. The cancellation of the call closes the run."""
+        span = OpenSpan("grpc.converse")
+        try:
+            self._desk.slots.take()
+            try:
+                await self._converse(request, context, span)
+            finally:
+                self._desk.slots.give_back()
+        except Refused as refused:
+            span.fail(refused.code)
+            await context.abort(_CODES[refused.status], f"{refused.code}: {refused}")
+        finally:
+            span.end()
+
+    async def _converse(self, request: Any, context: Any, span: OpenSpan) -> None:
+        metadata = list(context.invocation_metadata() or ())
+        caller = self._desk.access.caller(
+            authorization=_one(metadata, "authorization"),
+            tenant=_one(metadata, "x-tenant-id"),
+            principal=_one(metadata, "x-principal-id"),
+        )
+        call = self._desk.call(ask_from(ask_of(request)), caller, Surface.GRPC)
+        async with aclosing(converse(self._desk.service, call, parent=span)) as events:
+            async for event in events:
+                try:
+                    async with asyncio.timeout(self._desk.limits.longest_send_s):
+                        await context.write(message_of(event))
+                except TimeoutError:
+                    await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "send_timeout: the client does not read")
+
+
+def _one(metadata: Iterable[tuple[str, str | bytes]], name: str) -> str | None:
+    """The value of a key, None where it is not there. Errors: Refused where it is there twice."""
+    values = [value for key, value in metadata if key == name]
+    if len(values) > 1:
+        raise Refused(400, "invalid_header", f"{name} is given more than once")
+    if not values:
+        return None
+    return values[0] if isinstance(values[0], str) else values[0].decode("utf-8", "replace")

@@ -1,0 +1,213 @@
+"""``oloproof serve`` as a process: what it says, how it ends, and what is left where it is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from fakes.service import ACME, OWN, bearer, body, frames, kinds
+from oloproof.runtime import read_audit, verify_audit
+
+pytest.importorskip("sse_starlette")
+grpc = pytest.importorskip("grpc")
+
+APP = '''
+import os
+import time
+
+from oloproof.runtime import AgentLoop, CallTool, JsonlAuditSink, Policy, ScriptedController, SqliteStore, Tool
+from oloproof.runtime import ToolRegistry
+from oloproof.service import Service
+
+
+def work(text):
+    """Say that it was called, and be away for as long as nobody says to come back."""
+    with open("calls", "a") as calls:
+        calls.write(text + "\\n")
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    return "worked"
+
+
+def service(effect):
+    schema = {
+        "type": "object",
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+        "additionalProperties": False,
+    }
+    tool = Tool("work", work, parameters=schema, effect=effect, cost=0.0)
+    loop = AgentLoop(
+        controller=ScriptedController([CallTool("work", {"text": "x"})], answer="done"),
+        tools=ToolRegistry([tool]),
+        policy=Policy(allow_effects={"read", "write"}, approve_effects=()),
+        checkpoint_store=SqliteStore("runs.db"),
+        audit=JsonlAuditSink("audit.jsonl", fsync=True),
+    )
+    return Service(loop=loop)
+
+
+def reading():
+    return service("read")
+
+
+def writing():
+    return service("write")
+'''
+
+
+@dataclass
+class Serving:
+    process: subprocess.Popen[str]
+    url: str
+    rpc: str | None
+
+    def rest_of_stderr(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.read()
+
+
+@contextmanager
+def serving(directory: Path, *arguments: str, **environment: str) -> Iterator[Serving]:
+    command = [sys.executable, "-m", "oloproof", "serve", "--port", "0", *arguments]
+    process = subprocess.Popen(command, cwd=directory, stderr=subprocess.PIPE, text=True, env=os.environ | environment)
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        url = re.fullmatch(r"listening on (http://\S+)\n", line)
+        assert url is not None, line + process.stderr.read()
+        rpc = process.stderr.readline().rpartition("//")[-1].strip() if "--grpc-port" in arguments else None
+        yield Serving(process, url[1], rpc)
+    finally:
+        process.kill()
+        process.wait(20)
+        assert process.stderr is not None
+        process.stderr.close()
+
+
+def asked(url: str, headers: dict[str, str] | None = None, **fields: Any) -> Any:
+    answer = httpx.post(f"{url}/v1/agent", json=body(**fields), headers=headers or OWN, timeout=60)
+    assert answer.status_code == 200, answer.text
+    return frames(answer.text)
+
+
+@contextmanager
+def begun(url: str) -> Iterator[str]:
+    """A run whose tool is about to be called; its id."""
+    with httpx.stream("POST", f"{url}/v1/agent", json=body(), headers=OWN, timeout=60) as response:
+        for line in response.iter_lines():
+            event = json.loads(line.removeprefix("data: ") or "{}")
+            if event.get("kind") == "tool_started":
+                yield event["run_id"]
+                return
+
+
+def wait_for(path: Path) -> None:
+    """Until another process has written the file: the one thing that tells that it is inside a call."""
+    for _ in range(6000):
+        if path.exists():
+            return
+        time.sleep(0.01)
+    pytest.fail(f"{path.name} was not written within a minute")
+
+
+@pytest.mark.parametrize(("app", "outcome", "times"), [("reading", "executed", 2), ("writing", "interrupted", 1)])
+def test_kill_9_during_a_call_and_resume(tmp_path: Path, app: str, outcome: str, times: int) -> None:
+    (tmp_path / "my_app.py").write_text(APP)
+    with serving(tmp_path, "--app", f"my_app:{app}") as first, begun(first.url) as run_id:
+        wait_for(tmp_path / "calls")
+        first.process.send_signal(signal.SIGKILL)
+        first.process.wait(20)
+    (tmp_path / "go").touch()
+    with serving(tmp_path, "--app", f"my_app:{app}") as second:
+        events = asked(second.url, resume_run_id=run_id)
+    result = events[-1].result
+    assert (result.status.value, result.final_answer, result.run_id) == ("final_answer", "done", run_id)
+    assert result.steps[0].tool_result.ok is (outcome == "executed")
+    assert (tmp_path / "calls").read_text() == "x\n" * times
+    assert verify_audit(read_audit(tmp_path / "audit.jsonl")) == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_runs_that_are_under_way_and_they_can_be_resumed(tmp_path: Path, how: signal.Signals) -> None:
+    (tmp_path / "my_app.py").write_text(APP)
+    with serving(tmp_path, "--app", "my_app:reading") as first, begun(first.url) as run_id:
+        wait_for(tmp_path / "calls")
+        first.process.send_signal(how)
+        assert first.process.wait(30) == 0  # although the tool is still at work
+    with serving(tmp_path, "--app", "my_app:reading") as second:
+        assert asked(second.url, resume_run_id=run_id)[-1].result.status.value == "final_answer"
+
+
+def test_without_an_app_it_serves_a_corpus_over_both_surfaces(tmp_path: Path) -> None:
+    from oloproof.service.messages import event_of
+    from oloproof.service.v1 import agent_pb2 as pb
+    from oloproof.service.v1 import agent_pb2_grpc as stubs
+
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "spans.md").write_text("# Spans\n\nA chunk's text is a slice of its source.\n")
+    (tmp_path / "tokens").write_text(f"acme {ACME}\n")
+    arguments = ("--corpus", "pages", "--grpc-port", "0", "--tokens", "tokens")
+    with serving(tmp_path, *arguments) as running:
+        assert running.rpc is not None
+        result = asked(running.url, bearer(ACME), goal="slice of a source", top_k=1)[-1].result
+        assert result.citations == ("spans.md#2",)
+        with grpc.insecure_channel(running.rpc) as channel:
+            request = pb.ConverseRequest(**body(goal="slice of a source", top_k=1))
+            metadata = (("authorization", f"Bearer {ACME}"),)
+            events = [event_of(each) for each in stubs.AgentServiceStub(channel).Converse(request, metadata=metadata)]
+        assert kinds(events)[-1] == "run_completed"
+        running.process.terminate()
+        assert running.process.wait(30) == 0
+        told = [json.loads(line) for line in running.rest_of_stderr().splitlines()]
+    assert [line["message"] for line in told] == [
+        "agent.step_complete",
+        "gateway.agent_complete",
+        "agent.step_complete",
+        "grpc.converse_complete",
+    ]
+    assert told[1]["run_id"] == result.run_id
+    assert (tmp_path / ".oloproof" / "agent" / "runs.db").exists()
+
+
+def test_two_tenants_have_tokens_from_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "my_app.py").write_text(APP)
+    (tmp_path / "go").touch()
+    with serving(tmp_path, "--app", "my_app:reading", "--tokens-env", "TOKENS", TOKENS=f"acme {ACME}\n") as running:
+        unknown = httpx.post(f"{running.url}/v1/agent", json=body(), headers=OWN, timeout=60)
+        assert unknown.status_code == 401
+        assert kinds(asked(running.url, bearer(ACME)))[-1] == "run_completed"
+    assert ACME not in " ".join(running.process.args)  # type: ignore[arg-type]
+
+
+def test_the_agent_command_asks_a_running_service(tmp_path: Path) -> None:
+    (tmp_path / "my_app.py").write_text(APP)
+    (tmp_path / "go").touch()
+    with serving(tmp_path, "--app", "my_app:reading", "--tokens-env", "TOKENS", TOKENS=f"acme {ACME}\n") as running:
+
+        def agent(token: str, url: str = running.url) -> tuple[int, str, str]:
+            command = [sys.executable, "-m", "oloproof", "agent", "go", "--server", url, "--token-env", "TOKEN"]
+            command += ["--tenant", "acme"]
+            environment = os.environ | {"TOKEN": token}
+            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout, done.stderr
+
+        code, out, _ = agent(ACME)
+        assert (code, out.splitlines()[-1]) == (0, "done")
+        code, out, err = agent("wrong")
+        assert (code, out, "status 401" in err) == (2, "", True)
+    code, _, err = agent(ACME)
+    assert (code, "OLO767" in err) == (5, True)
