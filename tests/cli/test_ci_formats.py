@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fakes.projects import AGENT, RIGHT, answered, case, oloproof, project, write_lines
+from fakes.projects import AGENT, RIGHT, answered, case, oloproof, project, spawned, write_lines
 
 POLICY = """version: 1
 rules:
@@ -98,12 +98,24 @@ def test_lines_of_a_dataset_that_has_changed_are_not_told(home: Path) -> None:
     assert places(home / "report.sarif")["rule/none-wrong", ""] == ("error", "agent/release.yaml", 3)
 
 
-def test_a_run_whose_configuration_is_gone_has_results_without_places(home: Path) -> None:
+@pytest.mark.parametrize(("config", "file"), [("version: [", "agent/oloproof.yaml"), (None, "")])
+def test_a_run_whose_configuration_cannot_be_read_has_results_all_the_same(
+    config: str | None, file: str, home: Path
+) -> None:
     run = oloproof(home, "run", "--json").json["run"]["id"]
-    (home / "oloproof.yaml").write_text("version: [")
+    (home / "oloproof.yaml").write_text(config) if config else (home / "oloproof.yaml").unlink()
     assert oloproof(home, "inspect", run, "--sarif", "report.sarif").code == 0
     assert len(results(home / "report.sarif")) == 5
-    assert {file for _, file, _ in places(home / "report.sarif").values()} == {""}
+    assert {place for _, place, _ in places(home / "report.sarif").values()} == {file}
+
+
+def test_files_that_are_named_to_judge_point_into_dataset_and_policy(home: Path) -> None:
+    row = {"case": "c 2", "output": {"answer": "no"}}
+    write_lines(home / "traces.jsonl", [row])
+    assert oloproof(home, "judge", "traces.jsonl", "--sarif", "report.sarif").code == 1
+    told = places(home / "report.sarif")
+    assert told["criterion/right", "c 2"] == ("error", "agent/cases.jsonl", 2)
+    assert told["rule/none-wrong", ""] == ("error", "agent/release.yaml", 3)
 
 
 def test_a_file_outside_of_the_repository_is_no_place(home: Path) -> None:
@@ -205,6 +217,14 @@ def test_no_case_commands_the_server_that_reads_the_log(
         assert commands(each.out + each.err) == []
         assert not [mark for mark in ("##[", "##vso[", "##teamcity[") if mark in each.out + each.err]
     assert [json.loads(line)["case"] for line in texts[3].out.splitlines()] == said
+
+
+def test_in_a_job_a_mistake_on_the_command_line_is_told_as_anywhere(job: Path) -> None:
+    told = spawned(job, "run", "--bogus\n::error::x")
+    assert told.code == 2
+    assert "No such option" in told.err
+    assert commands(told.err) == []
+    assert spawned(job, "run", "--help").out.startswith("Usage: ")
 
 
 def test_a_comparison_says_what_broke_on_the_pull_request(job: Path) -> None:

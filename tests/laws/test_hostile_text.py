@@ -278,3 +278,4 @@ def test_what_is_deep_or_long_costs_a_line() -> None:
     drawn, where = view(said.report(["a"])), said.places(["c"])
     for text in ("".join(sarif(drawn, huge, where)), "".join(junit(drawn, huge)), "".join(tap(drawn, huge))):
         assert len(text) < 12_000
+    assert len(terminal.render_table(failure_table(huge), width=120, color=True)) < 12_000

@@ -61,6 +61,8 @@ class Defused:
     def write(self, text: str) -> int:
         """Write with each command's first character spelled out. The spelling is the same value in a JSON document,
         where a ``#`` stands inside of strings alone and no line begins with a colon."""
+        if not isinstance(text, str):  # some look by this whether a stream is one of bytes
+            raise TypeError(f"a text is written here, not {type(text).__name__}")
         if text:
             self.commands.write(defused(text, starts=self._starts))
             self._starts = not text.rsplit("\n", 1)[-1].strip()

@@ -167,7 +167,7 @@ def _usage(error: click.ClickException, *, as_json: bool) -> ExitCode:
     if as_json:
         _report_problems((Problem("OLO600", error.format_message()),), as_json=True)
     else:
-        error.show()
+        error.show(sys.stderr)
     return ExitCode.USAGE
 
 

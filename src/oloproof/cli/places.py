@@ -7,29 +7,31 @@ from pathlib import Path
 
 from oloproof.errors import UsageError
 from oloproof.model.places import Place, Places
-from oloproof.model.project import Project
 from oloproof.model.run import Run
 from oloproof.project import load
-from oloproof.project.written import criterion_lines, rule_lines
+from oloproof.project.written import criterion_lines, dataset_of, rule_lines
 from oloproof.store import SourceRef, Store, file_digest
 
 
 def run_places(store: Store, run: Run, config: Path) -> Places:
-    """The places of a stored run. A dataset that is not what the run read has no lines, and a configuration that cannot
-    be read has no places."""
-    root = repository(config.parent)
-    try:
-        project = load(config)
-    except UsageError:
-        return Places(cases=_case_places(store, run, None, root))
-    policy, rules = rule_lines(project.config)
-    criteria = criterion_lines(project.config, project.evaluators)
+    """The places of a stored run. A dataset that is not what the run read has no lines; of a configuration that is not
+    sound (any more) the evaluators are not told."""
+    root, name = repository(config.parent), str(config)
+    policy, rules = rule_lines(name)
+    dataset = dataset_of(name)
     return Places(
-        config=_place(Path(project.config), root, 0),
+        config=_place(config, root, 0) if config.is_file() else None,
         rules=_all_placed(policy, rules, root),
-        criteria=_all_placed(project.config, criteria, root),
-        cases=_case_places(store, run, project, root),
+        criteria=_all_placed(name, _criteria(config), root),
+        cases=_case_places(store, run, None if dataset is None else config.parent / dataset, root),
     )
+
+
+def _criteria(config: Path) -> dict[str, int]:
+    try:
+        return criterion_lines(str(config), load(config).evaluators)
+    except UsageError:
+        return {}
 
 
 def repository(directory: Path) -> Path:
@@ -49,9 +51,8 @@ def _place(file: Path, root: Path, line: int) -> Place | None:
     return Place(path.relative_to(root.resolve()).as_posix(), line) if path.is_relative_to(root.resolve()) else None
 
 
-def _case_places(store: Store, run: Run, project: Project | None, root: Path) -> dict[tuple[str, int], Place]:
+def _case_places(store: Store, run: Run, file: Path | None, root: Path) -> dict[tuple[str, int], Place]:
     """Of every attempt that fails or leaves something missing; a case has a place of its own as its first trial."""
-    file = None if project is None or project.dataset is None else Path(project.dataset)
     dataset = None if file is None else _place(file, root, 0)
     known = file is not None and _digest(file) == run.dataset_digest
     recordings: dict[tuple[str, str], _Recordings] = {}

@@ -1,4 +1,4 @@
-"""Where a sound project's files say what is judged and what must hold, line by line, for reports that point there."""
+"""Where a project's files say what is judged and what must hold, line by line, for reports that point there."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ def rule_lines(config: str) -> tuple[str, dict[str, int]]:
     rules = node.place("rules") if isinstance(node, Fields) else None
     items = rules.items if isinstance(rules, Items) else ()
     return file or "", dict(_named(items))
+
+
+def dataset_of(config: str) -> str | None:
+    """The dataset that the configuration names, None where it names none."""
+    root = config_root(config)
+    return None if root is None else root.text("dataset")
 
 
 def _named(items: Sequence[object]) -> Iterator[tuple[str, int]]:

@@ -17,7 +17,8 @@ from oloproof.model.run import Report
 from oloproof.model.tally import Measured, PairTable, Rate, SliceGroup, Tally
 from oloproof.reports.comparison import MOST_FLIPS
 from oloproof.reports.inert import inert
-from oloproof.reports.markdown import LIMIT, render
+from oloproof.reports.markdown import LIMIT, render, render_comparison
+from oloproof.reports.shapes import Table
 from oloproof.reports.view import view
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -135,6 +136,16 @@ def test_a_comment_that_is_full_says_what_it_leaves_out(name: str) -> None:
     assert 0 < shown < 2_000
     assert f"{2_000 - shown} of 2000 lines of slices. Everything: `oloproof inspect 20261130-101500-3fa9`" in text
     assert text.count("<details>") == text.count("</details>") == 2
+
+
+def test_a_comparison_that_is_full_says_what_it_leaves_out() -> None:
+    tables = [
+        Table(title, ("case",), (("x" * 100,),) * 600) for title in ("cases that changed", "slices", "quantities")
+    ]
+    text = render_comparison(view(support()), tables, ["n" * 100] * 100)
+    assert len(text.encode()) <= LIMIT
+    assert "**Not shown**, because a comment is full: " in text
+    assert text.count("<details>") == text.count("</details>")
 
 
 def test_even_ten_thousand_rules_leave_the_verdict_in_view() -> None:
