@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
+from itertools import groupby
 from threading import Lock
 from typing import Any, Final, Protocol
 from uuid import UUID
@@ -198,11 +199,12 @@ def _now() -> str:
 
 
 def _heard(messages: Sequence[Message]) -> list[Fields]:
-    """What a model was given: the words of users and systems, and of all others only that they were there."""
-    return [
-        {"type": message.type, "content": message.content if message.type in ("human", "system") else ""}
-        for message in messages
-    ]
+    """What a model was given: the words of users and systems, and of all between them only that it was there."""
+    heard: list[Fields] = []
+    for is_kept, some in groupby(messages, key=lambda message: message.type in ("human", "system")):
+        said = [{"type": message.type, "content": message.content} for message in some]
+        heard.extend(said if is_kept else ({"type": "ai", "content": ""},))
+    return heard
 
 
 def _answered(response: Any) -> Fields:

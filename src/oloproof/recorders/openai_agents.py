@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import groupby
 from threading import Lock
 from typing import Any, Final, Protocol
 
@@ -172,13 +173,15 @@ def span_as_told(span: LiveSpan) -> Json:
 
 
 def _heard(messages: Any) -> list[Any]:
-    """What a model was given, without what its history repeats: of an agent's own words only whose they are."""
+    """What a model was given: the words of users and systems, and of all between them only that it was there."""
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
-    if not isinstance(messages, list | tuple):
-        return []
-    heard = []
-    for message in messages:
-        role = message.get("role") if isinstance(message, Mapping) else getattr(message, "role", None)
-        heard.append(message if role in ("user", "system", "developer") else {"role": role})
+    heard: list[Any] = []
+    for is_kept, some in groupby(messages if isinstance(messages, list | tuple) else (), key=_is_of_others):
+        heard.extend(some if is_kept else ({"role": "assistant"},))
     return heard
+
+
+def _is_of_others(message: Any) -> bool:
+    role = message.get("role") if isinstance(message, Mapping) else getattr(message, "role", None)
+    return role in ("user", "system", "developer")
