@@ -22,6 +22,7 @@ OPTIONS = (
     "--seed",
     "--no-gate",
     "--in-process",
+    "--reuse",
 )
 """The options that say which run is made, by their long names."""
 
@@ -38,6 +39,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     seed: int | None = None
     no_gate: bool = False
     in_process: bool = False
+    reuse: bool = False
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Self:
@@ -57,6 +59,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         words += [] if self.seed is None else ["--seed", str(self.seed)]
         words += ["--no-gate"] if self.no_gate else []
         words += ["--in-process"] if self.in_process else []
+        words += ["--reuse"] if self.reuse else []
         return tuple(words)
 
 

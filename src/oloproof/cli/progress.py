@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from oloproof.cli.common import write_file
 from oloproof.model.events import Event
 from oloproof.model.headway import Headway
-from oloproof.model.run import Run
+from oloproof.model.run import Run, TakenOver
 from oloproof.pipeline import Watch
 from oloproof.reports.headway import headway_line
 
@@ -62,6 +62,10 @@ class ProgressWatch(Watch):
     def resuming(self, done: int, of: int) -> None:
         print(f"resumed: {done} of {of} {self._noun} are there from before", file=sys.stderr)
         self._headway = replace(self._headway, before=done)
+
+    def reusing(self, counts: Sequence[TakenOver], of: int) -> None:
+        for each in counts:
+            print(f"{each.attempts} of {of} attempts taken over from run {each.run}", file=sys.stderr)
 
     def confirming(self, cases: int, times: int) -> None:
         if self._drawing is not None:

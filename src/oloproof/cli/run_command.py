@@ -63,6 +63,9 @@ AMOUNT = click.FloatRange(min=0, min_open=True, max=1e9)
 @click.option("--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Draws the launch order with --stop-early.")
 @click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
 @click.option("--in-process", is_flag=True, help="Run the system in this process, for a debugger. Never gates.")
+@click.option(
+    "--reuse", is_flag=True, help="Take over what earlier runs of this version of the system did, and judge it anew."
+)
 @click.option("--run-id-file", type=OutputFile(), help="Write the run's id to this file when it starts.")
 @click.option(
     "--resume",
@@ -113,6 +116,7 @@ def command(
         concurrency=concurrency,
         gated=not asked.no_gate,
         in_process=asked.in_process,
+        reuse=asked.reuse,
         stop_early=asked.stop_early,
         seed=asked.seed,
         resume=None if was is None else was.id,

@@ -67,7 +67,8 @@ class State(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
 
 class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one run of one case left. ``output`` UNSET means that none was recorded; ``trajectory`` and ``state`` None
-    likewise. ``earlier`` are the ones before it, each of which ended with an error and was made again."""
+    likewise. ``earlier`` are the ones before it, each of which ended with an error and was made again. ``taken_from``
+    is the run that made it, where another one took it over, and None where its own run did."""
 
     case_id: str
     trial: int = 1
@@ -78,3 +79,4 @@ class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     log: str = ""
     duration_ms: float | None = None
     earlier: tuple[Attempt, ...] = ()
+    taken_from: str | None = None

@@ -32,6 +32,13 @@ class IntervalChoice(Struct, frozen=True, kw_only=True):
     level: float = 0.95
 
 
+class TakenOver(Struct, frozen=True, kw_only=True):
+    """That so many ``attempts`` of a run were not made by it, but by an earlier ``run``."""
+
+    run: str
+    attempts: int
+
+
 class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The header of a run, known before its first case but for ``status``, ``finished_at`` and ``digest``.
 
@@ -44,8 +51,8 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``policy: none`` or ``--no-gate``. ``log_lines`` counts what user code printed outside of any case. ``asked`` are
     the words of the command line that say what is run, for whoever resumes it; ``resumed`` is when that was done, and
     ``changed`` what was no longer the same by then: such a run is never gated either. ``retried`` attempts had ended
-    with an error and were made again. ``digest`` identifies the judged
-    content, for approvals.
+    with an error and were made again. ``reused`` is what was taken over from earlier runs. ``digest`` identifies the
+    judged content, for approvals.
     """
 
     id: str
@@ -75,6 +82,7 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     resumed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     retried: int = 0
+    reused: tuple[TakenOver, ...] = ()
     stopping: Stopping | None = None
 
     @property

@@ -19,7 +19,7 @@ from oloproof.model.events import Event
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment, missing
 from oloproof.model.project import METADATA_PREFIX, Project
-from oloproof.model.run import Run, RunStatus
+from oloproof.model.run import Run, RunStatus, TakenOver
 from oloproof.model.tally import Measured, with_vacuous
 from oloproof.pipeline.parting import MOST_PARTINGS, parting_of
 from oloproof.pipeline.ports import Ports, rfc3339
@@ -85,6 +85,7 @@ def judge_and_keep(
         trials=count.trials,
         clustered=clustered,
         retried=count.retried,
+        reused=tuple(TakenOver(run=run, attempts=times) for run, times in count.reused.most_common()),
         digest=count.digest.hexdigest(),
         stopping=None if early is None else early.outcome(),
     )
@@ -170,6 +171,7 @@ class _Count:
         self.trials = header.trials
         self.not_run = False
         self.retried = 0
+        self.reused: Counter[str] = Counter()
         self._cases = 0
 
     def judged(self, block: Sequence[tuple[Attempted, Evidence]]) -> list[_Judged]:
@@ -197,7 +199,9 @@ class _Count:
             self.digest.add(row)
         self.trials = max(self.trials, *[row.trial for row in rows])
         self.not_run = self.not_run or any(each.error is not None and each.error.kind == "not_run" for each in seen)
-        self.retried += sum(len(each.attempt.earlier) for each in seen)
+        own = (each.attempt for each in seen if each.attempt.taken_from is None)
+        self.retried += sum(len(attempt.earlier) for attempt in own)
+        self.reused.update(each.attempt.taken_from for each in seen if each.attempt.taken_from is not None)
         for each in seen:
             if (cluster := self._project.cluster_of(each.case)) is not None:
                 self.clusters[each.case.id] = cluster
@@ -240,7 +244,9 @@ def verdicts_of(project: Project, attempted: Attempted, judged: Sequence[Judgmen
     settled: Sequence[Judgment] = attempted.settled
     for before in attempted.before:
         words = evaluators.judge(project.evaluators, Evidence(attempted.case, before))
-        settled = _filled_in(settled, list(map(_without_error, words)))
+        if before.error is not None and before.error.infrastructure is not None:
+            words = tuple(map(_without_error, words))
+        settled = _filled_in(settled, words)
     return _filled_in(settled, judged)
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from oloproof import runner
 from oloproof.model.comparison import Sides
 from oloproof.model.events import Event
-from oloproof.model.run import Run
+from oloproof.model.run import Run, TakenOver
 from oloproof.model.selection import Selection
 from oloproof.pipeline.budget import Budget
 from oloproof.store import Store
@@ -40,6 +40,9 @@ class Watch:
     def resuming(self, done: int, of: int) -> None:
         """So many of all attempts are there from before."""
 
+    def reusing(self, counts: Sequence[TakenOver], of: int) -> None:
+        """So many of all attempts are taken over from earlier runs."""
+
     def confirming(self, cases: int, times: int) -> None:
         """So many cases that broke are run so often again."""
 
@@ -59,7 +62,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """How this run departs from what the project says. ``concurrency`` None leaves it to the project; ``baseline`` None
     compares with nothing. ``stop_early`` None leaves it to the policy; ``seed`` None has the launch order drawn.
     ``asked`` are the words that said so. ``resume`` is the id of the run that goes on, None where one begins;
-    ``resume_changed``: also where something is no longer as it was; ``retry_errors``: what ended with an error too."""
+    ``resume_changed``: also where something is no longer as it was; ``retry_errors``: what ended with an error too.
+    ``reuse`` takes over what earlier runs of the same system did."""
 
     selection: Selection = field(default_factory=Selection)
     concurrency: int | None = None
@@ -72,6 +76,7 @@ class Request(Struct, frozen=True, kw_only=True):
     resume: str | None = None
     resume_changed: bool = False
     retry_errors: bool = False
+    reuse: bool = False
     budget: Budget = Budget()
 
 

@@ -105,9 +105,10 @@ def attempts(
     kept: Mapping[tuple[str, int], CaseRecord],
     fresh: Iterator[Attempt],
     again: Mapping[tuple[str, int], CaseRecord] = {},
+    reused: Mapping[tuple[str, int], Attempt] = {},
 ) -> Iterator[Attempted]:
-    """Every attempt in the order of ``tried``: what stands, and for the rest the next one that is ``fresh``; of those
-    that are made ``again`` the ones before go with it."""
+    """Every attempt in the order of ``tried``: what stands, what is ``reused``, and for the rest the next one that is
+    ``fresh``; of those that are made ``again`` the ones before go with it."""
     for case, trial in tried:
         key = (case.id, trial)
         if key in kept:
@@ -116,7 +117,7 @@ def attempts(
         elif key in again:
             yield _made_again(case, again[key], next(fresh))
         else:
-            attempt = next(fresh)
+            attempt = reused[key] if key in reused else next(fresh)
             yield Attempted(case, attempt, before=attempt.earlier)
     for attempt in fresh:
         raise ValueError(f"nobody asked for case {attempt.case_id!r}, trial {attempt.trial}")

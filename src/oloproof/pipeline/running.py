@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import tee
@@ -22,7 +22,8 @@ from oloproof.pipeline.counting import Counted, evidence_of, judge_and_keep
 from oloproof.pipeline.deciding import report
 from oloproof.pipeline.identity import agreed_identity, configured_identity, run_header
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
-from oloproof.pipeline.resuming import attempts, continued, refuse_other_places, taken_up
+from oloproof.pipeline.resuming import Resumed, attempts, continued, refuse_other_places, taken_up
+from oloproof.pipeline.reusing import Either, Reused, reusable
 from oloproof.pipeline.stopping import EarlyStop, Plan, certainty, plan, told, wished
 from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
@@ -71,12 +72,12 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
         kept: Mapping[tuple[str, int], CaseRecord] = {}
         again: Mapping[tuple[str, int], CaseRecord] = {}
         if resumed is None:
+            reused = _reused(header, project, request, cases, ports, kept={})
             ports.store.begin(header, None if planned is None else project.policy)
         else:
-            now, kept = header, resumed.kept
-            header = continued(resumed, now, ports, changed_too=request.resume_changed, config=project.config)
-            refuse_other_places(resumed, now, project, request.selection.of(cases), ports)
+            header, kept = _gone_on(resumed, header, project, request, cases, ports), resumed.kept
             again = {key: resumed.stored[key] for key in resumed.again}
+            reused = _reused(header, project, request, cases, ports, kept=Either(kept, again))
             ports.store.resume(header, resumed.stored)
         telling = _telling(project, header, request, watch)
         with _status_kept(ports, header, printed):
@@ -85,13 +86,15 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             if resumed is not None:
                 watch.resuming(done, header.cases * header.trials)
             telling.started(done=done, attempts=header.cases * header.trials)
+            if reused:
+                watch.reusing(reused.counts, header.cases * header.trials)
             trials = range(1, header.trials + 1)
             tried = ((case, trial) for case in chosen for trial in trials)
             window = None if planned is None else planned.window
             spending = Spending(request.budget, ports.monotonic)
             launched = partial(loaded.run, may_launch=spending.may_launch, listener=telling)
-            fresh = launched(asked, trials=trials, window=window, done=kept)
-            attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again)
+            fresh = launched(asked, trials=trials, window=window, done=Either(kept, reused))
+            attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again, reused)
             course = certain if planned is None else EarlyStop(planned, loaded.stop)
             counted = judge_and_keep(project, header, evidence_of(attempted, user_judge), ports, telling, course)
             comparison = _compared(project, counted, ports, request.baseline)
@@ -102,6 +105,21 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             warnings = (*cases.warnings, *(told(project, request) if planned is None else planned.warnings))
             warnings += (*spending.told, *loaded.warnings)
             return telling.reported(_conclude(project, counted, printed.log, ports, warnings, comparison))
+
+
+def _gone_on(resumed: Resumed, now: Run, project: Project, request: Request, cases: Cases, ports: Ports) -> Run:
+    """The header of a run that goes on, whose header would be ``now`` if it began."""
+    header = continued(resumed, now, ports, changed_too=request.resume_changed, config=project.config)
+    refuse_other_places(resumed, now, project, request.selection.of(cases), ports)
+    return header
+
+
+def _reused(
+    header: Run, project: Project, request: Request, cases: Cases, ports: Ports, *, kept: Container[tuple[str, int]]
+) -> Reused:
+    if not request.reuse:
+        return Reused({}, ())
+    return reusable(header, request.selection.of(cases), ports, done=kept, config=project.config)
 
 
 def _telling(project: Project, header: Run, request: Request, watch: Watch) -> Telling:
@@ -183,7 +201,7 @@ def _conclude(
     lines = log.rstrip("\n").count("\n") + 1 if log.strip() else 0
     finished = replace(counted.run, log_lines=lines, reruns=reruns)
     policy = None if finished.ungated_by_choice else project.policy
-    warnings = (*project.warnings, *warnings, *counted.warnings, *_retried(finished))
+    warnings = (*project.warnings, *warnings, *counted.warnings, *_retried(finished), *_taken_over(finished))
     ports.store.finish(finished, counted.measured, policy, warnings=warnings, log=log)
     if comparison is not None:
         ports.store.keep_comparison(finished.id, comparison)
@@ -196,6 +214,14 @@ def _retried(run: Run) -> tuple[str, ...]:
     what = "1 attempt" if run.retried == 1 else f"{run.retried} attempts"
     said = "made again after an error: what had been settled by then stands, and only what was missing was filled in"
     return (f"{what} {said}",)
+
+
+def _taken_over(run: Run) -> tuple[str, ...]:
+    if not run.reused:
+        return ()
+    of = run.cases * run.trials
+    told = [f"{each.attempts} of {of} attempts taken over from run {each.run}" for each in run.reused]
+    return (*told, "--reuse: what was taken over was judged anew, and not run again")
 
 
 def _user_judge(project: Project, ports: Ports) -> AbstractContextManager[runner.UserJudge | None]:

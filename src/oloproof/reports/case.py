@@ -116,6 +116,8 @@ def _facts(record: CaseRecord) -> Iterator[Fact]:
     yield Fact("run", inert(record.run_id))
     if attempt.trial != 1:
         yield Fact("trial", str(attempt.trial))
+    if attempt.taken_from is not None:
+        yield Fact("taken from", f"run {inert(attempt.taken_from)}, which made this attempt")
     yield Fact("input", inert_json(case.input))
     yield Fact("expected", inert_json(case.expected))
     yield Fact("metadata", inert_json(case.metadata))

@@ -98,6 +98,8 @@ def case_document(
     document["trajectory"] = None if attempt.trajectory is None else _trajectory(attempt.trajectory)
     if attempt.state is not None:
         document["state"] = to_builtins(attempt.state)
+    if attempt.taken_from is not None:
+        document["taken_from"] = attempt.taken_from
     if attempt.earlier:
         document["earlier"] = [
             {
@@ -232,6 +234,8 @@ def _run(run: Run, *, cases: int) -> Document:
         document["partial"] = run.partial
     if run.in_process:
         document["in_process"] = True
+    if run.reused:
+        document["reused"] = [{"run": each.run, "attempts": each.attempts} for each in run.reused]
     if run.retried:
         document["retried"] = run.retried
     if run.stopping is not None:

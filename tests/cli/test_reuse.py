@@ -1,0 +1,189 @@
+"""Attempts of earlier runs are taken over, which is told; they are judged anew, and none counts twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.projects import Done, answered, oloproof, project, write_lines
+from oloproof.store import Store
+
+APP = """
+import os
+from oloproof import current_case, system
+
+@system(name="agent", version=os.environ.get("AGENT_VERSION", "1"), records=["agent_trajectory/v1"])
+def run(case):
+    current = current_case()
+    with open("ran", "a") as file:
+        print(current.id, current.trial, file=file)
+    with current.trace(step_limit=1 if case == "cut" else None) as trace:
+        trace.tool_call("look", {"run": len(os.listdir(".oloproof"))})
+        if case == "cut":
+            trace.finish(truncated=True)
+    if case == "fails" and not os.path.exists("mended"):
+        raise ValueError("broken")
+    return {"answer": case}
+"""
+
+
+def suite(directory: Path, *answers: str, **config: Any) -> Path:
+    return project(directory, app=APP, cases=answered(*answers), rules=None, policy="none", **config)
+
+
+def ran(directory: Path) -> list[str]:
+    path = directory / "ran"
+    lines = path.read_text().splitlines() if path.exists() else []
+    path.unlink(missing_ok=True)
+    return lines
+
+
+def reused(done: Done) -> list[int]:
+    return [each["attempts"] for each in done.json["run"].get("reused", [])]
+
+
+def ids(directory: Path) -> list[str]:
+    """Of all runs, the newest first."""
+    return [run["id"] for run in oloproof(directory, "runs", "--json").json["runs"]]
+
+
+def test_what_was_done_is_taken_over_and_told_everywhere(tmp_path: Path) -> None:
+    suite(tmp_path, "yes", "no", "yes")
+    before = oloproof(tmp_path, "run", "--json")
+    assert ran(tmp_path) == ["c1 1", "c2 1", "c3 1"]
+    write_lines(tmp_path / "cases.jsonl", answered("yes", "no", "yes", "yes"))
+    done = oloproof(tmp_path, "run", "--reuse", "--json")
+    assert ran(tmp_path) == ["c4 1"]
+    assert (before.verdict("right"), done.verdict("right")) == ((2, 1, 0, 0), (3, 1, 0, 0))
+    source = before.json["run"]["id"]
+    assert done.json["run"]["reused"] == [{"run": source, "attempts": 3}]
+    told = f"3 of 4 attempts taken over from run {source}"
+    assert told in done.json["warnings"]
+    assert told in done.err
+    assert told in oloproof(tmp_path, "inspect", "latest").out
+    shown = oloproof(tmp_path, "inspect", "latest", "--case", "c1")
+    assert f"run {source}, which made this attempt" in shown.out
+    case = oloproof(tmp_path, "inspect", "latest", "--case", "c1", "--json").json
+    assert (case["taken_from"], case["output"]) == (source, {"answer": "yes"})
+    assert "taken_from" not in oloproof(tmp_path, "inspect", "latest", "--case", "c4", "--json").json
+
+
+def test_without_the_option_everything_is_run(tmp_path: Path) -> None:
+    suite(tmp_path, "yes", "yes")
+    oloproof(tmp_path, "run")
+    done = oloproof(tmp_path, "run", "--json")
+    assert len(ran(tmp_path)) == 4
+    assert reused(done) == []
+
+
+def test_trials_are_real_trials_and_none_counts_twice(tmp_path: Path) -> None:
+    suite(tmp_path, "yes", "no")
+    oloproof(tmp_path, "run")
+    ran(tmp_path)
+    done = oloproof(tmp_path, "run", "--reuse", "--trials", "3", "--json")
+    assert ran(tmp_path) == ["c1 2", "c1 3", "c2 2", "c2 3"]
+    assert reused(done) == [2]
+    done = oloproof(tmp_path, "run", "--reuse", "--trials", "3", "--json")
+    assert ran(tmp_path) == []
+    first, second = ids(tmp_path)[2], ids(tmp_path)[1]
+    assert done.json["run"]["reused"] == [{"run": second, "attempts": 4}, {"run": first, "attempts": 2}]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda cases: cases[0].update(input="other"),
+        lambda cases: cases[0].update(metadata={"surface": "chat"}),
+        lambda cases: cases[0].update(id="c9"),
+        lambda cases: cases[0].update(input=1),
+    ],
+)
+def test_a_case_that_asks_something_else_is_run(tmp_path: Path, change: Any) -> None:
+    cases: list[Any] = [dict(case) for case in answered("yes", "yes")]
+    cases[0]["input"] = True
+    project(tmp_path, app=APP, cases=cases, rules=None, policy="none")
+    oloproof(tmp_path, "run")
+    ran(tmp_path)
+    change(cases)
+    write_lines(tmp_path / "cases.jsonl", cases)
+    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == [1]
+    assert ran(tmp_path) == [f"{cases[0]['id']} 1"]
+
+
+def test_what_is_expected_may_change_since_it_is_judged_anew(tmp_path: Path) -> None:
+    suite(tmp_path, "yes", "no")
+    oloproof(tmp_path, "run")
+    cases: list[Any] = [case | {"expected": {"answer": "no"}} for case in answered("yes", "no", "no")]
+    write_lines(tmp_path / "cases.jsonl", cases)
+    done = oloproof(tmp_path, "run", "--reuse", "--json")
+    assert (reused(done), done.verdict("right")) == ([2], (2, 1, 0, 0))
+
+
+def test_functions_judge_anew(tmp_path: Path) -> None:
+    suite(tmp_path, "yes", evaluators=[{"type": "checks:ok", "criterion": "right"}])
+    (tmp_path / "checks.py").write_text("def ok(output): return True")
+    assert oloproof(tmp_path, "run", "--json").verdict("right") == (1, 0, 0, 0)
+    (tmp_path / "checks.py").write_text("def ok(output): return False")
+    done = oloproof(tmp_path, "run", "--reuse", "--json")
+    assert (reused(done), done.verdict("right")) == ([1], (0, 1, 0, 0))
+
+
+def test_another_version_or_configuration_is_another_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite(tmp_path, "yes")
+    oloproof(tmp_path, "run")
+    monkeypatch.setenv("AGENT_VERSION", "2")
+    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == []
+    monkeypatch.setenv("AGENT_VERSION", "1")
+    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == [1]
+    suite(tmp_path, "yes", system={"callable": "app:run", "timeout_s": 7})
+    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == []
+    suite(tmp_path, "yes", system={"callable": "app:run", "timeout_s": 7, "concurrency": 3, "retry": {}})
+    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == [1]
+
+
+def test_errors_and_cut_records_are_run_and_no_older_attempt_stands_in(tmp_path: Path) -> None:
+    suite(tmp_path, "fails", "cut", "yes")
+    (tmp_path / "mended").touch()
+    oloproof(tmp_path, "run")
+    (tmp_path / "mended").unlink()
+    oloproof(tmp_path, "run")
+    ran(tmp_path)
+    done = oloproof(tmp_path, "run", "--reuse", "--json")
+    assert ran(tmp_path) == ["c1 1", "c2 1"]
+    assert (reused(done), done.verdict("right")) == ([1], (1, 1, 1, 0))
+
+
+def test_attempts_of_a_debugger_are_not_taken_over(tmp_path: Path) -> None:
+    suite(tmp_path, "yes")
+    oloproof(tmp_path, "run", "--in-process")
+    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == []
+
+
+def test_a_partial_run_is_taken_over_and_is_still_partial(tmp_path: Path) -> None:
+    suite(tmp_path, "yes", "yes", "yes")
+    oloproof(tmp_path, "run", "--case", "c2")
+    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == [1]
+    done = oloproof(tmp_path, "run", "--reuse", "--limit", "2", "--json")
+    assert (reused(done), done.json["run"]["partial"]) == ([2 - 1, 1], "--limit 2")
+
+
+def test_without_a_version_nothing_is_known_to_be_the_same(tmp_path: Path) -> None:
+    project(tmp_path, rules=None)
+    oloproof(tmp_path, "run")
+    done = oloproof(tmp_path, "run", "--reuse")
+    assert (done.code, "[OLO421]" in done.err) == (2, True)
+    assert len(ids(tmp_path)) == 1, "nothing was begun"
+
+
+def test_a_run_that_is_resumed_still_reuses(tmp_path: Path) -> None:
+    suite(tmp_path, "yes", "yes", "no")
+    oloproof(tmp_path, "run", "--limit", "2")
+    oloproof(tmp_path, "run", "--reuse")
+    with Store.open(tmp_path / ".oloproof") as store:
+        store.set_status(store.find("latest").id, "broken")
+    ran(tmp_path)
+    done = oloproof(tmp_path, "run", "--resume", "latest", "--json")
+    assert ran(tmp_path) == []
+    assert (reused(done), done.json["run"]["status"]) == ([2], "complete")
