@@ -174,6 +174,22 @@ def test_a_job_on_github_gets_a_summary_and_annotations(job: Path) -> None:
     assert (again.code, commands(again.out)) == (1, commands(done.out))
 
 
+def test_with_a_baseline_what_is_newly_broken_is_told_first(job: Path) -> None:
+    app = (job / "app.py").read_text()
+    asked = [case(f"c{number:02}", ["delete"] if number < 20 else ["look"], tools=[]) for number in range(21)]
+    write_lines(job / "cases.jsonl", asked)
+    assert oloproof(job, "run", "--no-gate").code == 0
+    (job / "app.py").write_text(app.replace('"delete"', '"look"'))
+    done = oloproof(job, "run", "--baseline", "latest", "--github")
+    told = [line.rpartition("::")[2] for line in commands(done.out) if line.startswith("::error")]
+    assert [line.split(" ")[0] for line in told] == ["none-wrong", "no-new", "c20"]
+    (job / "app.py").write_text(app.replace('"no" if "delete" in tools else "yes"', '"no"'))
+    done = oloproof(job, "run", "--baseline", "latest~1", "--github")
+    told = [line.rpartition("::")[2] for line in commands(done.out) if line.startswith("::error")]
+    assert [line.split(" ")[0] for line in told[:5]] == ["none-wrong", "no-new", "c20", "c00", "c01"]
+    assert told[-1].startswith("and 14 more, in oloproof inspect ")
+
+
 def test_beside_one_document_annotations_go_to_stderr(job: Path) -> None:
     done = oloproof(job, "run", "--github", "--json")
     assert done.json["gate"]["exit_code"] == done.code == 1

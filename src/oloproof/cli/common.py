@@ -189,10 +189,11 @@ def _told_at_places(drawn: View, report: Report, store: Store, *, config: Path, 
         return ()
     from oloproof.reports.github import workflow_commands
     from oloproof.reports.markdown import render as render_markdown
-    from oloproof.reports.remarks import remarks
+    from oloproof.reports.remarks import regressions_first
 
     actions.summarize(render_markdown(drawn))
-    return tuple(workflow_commands(remarks(drawn, rows(), places), inspect=drawn.inspect))
+    found = regressions_first(drawn, rows, places, report.comparison)
+    return tuple(workflow_commands(found, inspect=drawn.inspect))
 
 
 def write_html(path: Path, report: Report, store: Store, *, config: Path, content: bool = True) -> None:

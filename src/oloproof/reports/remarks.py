@@ -6,7 +6,7 @@ never silent, and whatever blocks is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -45,6 +45,19 @@ def remarks(view: View, rows: Iterable[VerdictRow], places: Places) -> Iterator[
     yield from rule_remarks(view, places)
     for row in rows:
         if row.verdict in ("fail", "missing"):
+            yield _case_remark(view, row, places)
+
+
+def regressions_first(
+    view: View, rows: Callable[[], Iterable[VerdictRow]], places: Places, comparison: Comparison | None
+) -> Iterator[Remark]:
+    """The same, the cases that were broken since the baseline before the others; ``rows`` are read twice."""
+    criteria = () if comparison is None else comparison.criteria
+    broken = {(criterion.id, case) for criterion in criteria for case in criterion.broken_cases}
+    known = [row for row in rows() if (row.criterion, row.case) in broken] if broken else []
+    yield from remarks(view, known, places)
+    for row in rows():
+        if row.verdict in ("fail", "missing") and (row.criterion, row.case) not in broken:
             yield _case_remark(view, row, places)
 
 
