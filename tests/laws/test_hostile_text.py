@@ -17,8 +17,10 @@ from msgspec.structs import replace
 from fakes import said
 from fakes.hostile import ALIKE, HOSTILE, deep
 from oloproof.cli.actions import defused
+from oloproof.model.events import CaseStarted
 from oloproof.reports import document, markdown, terminal
 from oloproof.reports.comparison import comparison_notes, comparison_tables
+from oloproof.reports.events import event_line
 from oloproof.reports.github import MOST, workflow_commands
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.junit import junit
@@ -267,6 +269,14 @@ def test_a_document_means_the_same_without_commands() -> None:
     value = {text.encode("utf-8", "replace").decode(): text[:100] for text in HOSTILE}
     text = document.encode(value)
     assert json.loads(defused(text)) == value
+
+
+def test_an_event_is_a_line_that_commands_nothing_and_gives_its_text_back() -> None:
+    for text in HOSTILE:
+        line = event_line(CaseStarted(case=text, trial=1, rerun=False)).decode("ascii")
+        assert line.count("\n") == 1
+        assert list(obeyed(line)) == []
+        assert json.loads(line)["case"] == text
 
 
 # --- size ------------------------------------------------------------------------------------------------------------

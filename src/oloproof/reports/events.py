@@ -13,8 +13,10 @@ _KINDS = (RunStarted, CaseStarted, CaseFinished, RuleSettled, RunFinished)
 
 
 def event_line(event: Event) -> bytes:
-    """One line, with its end: ASCII, so that whatever an agent said is written out and nothing can break the line."""
-    return json.dumps(msgspec.to_builtins(event), allow_nan=False).encode("ascii") + b"\n"
+    """One line, with its end: ASCII, so that whatever an agent said is written out and nothing can break the line.
+    Where it stands in the log of a job, it is no command: ``##[…]`` is one, and a ``#`` may be spelled out."""
+    line = json.dumps(msgspec.to_builtins(event), allow_nan=False)
+    return line.replace("##", r"#\u0023").encode("ascii") + b"\n"
 
 
 def events_schema() -> dict[str, Any]:
