@@ -60,8 +60,9 @@ def record_pydantic_ai(result_or_messages: Any, *, output_tools: Collection[str]
     name = "record_pydantic_ai"
     told = getattr(result_or_messages, "all_messages", None)
     messages = told() if callable(told) else result_or_messages
-    tools = [*output_tools, getattr(result_or_messages, "_output_tool_name", None)]
-    value = {"messages": _listed(messages, name), "output_tools": [tool for tool in tools if tool]}
+    value = {"messages": _listed(messages, name), "output_tools": list(output_tools)}
+    if hasattr(result_or_messages, "_output_tool_name"):
+        value["output_tool_name"] = result_or_messages._output_tool_name
     _record(pydantic_ai.run, value, name, truncated=truncated)
 
 

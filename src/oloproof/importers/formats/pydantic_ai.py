@@ -9,7 +9,7 @@ on anything else was cut off.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import UNSET, Struct
@@ -23,6 +23,7 @@ from oloproof.model.values import TAG, Json, is_unrepresentable
 
 OUTPUT_TOOL: Final = "final_result"
 """How Pydantic AI calls the tool by which an agent answers; with several output types, ``final_result_`` and a name."""
+_ONE_OF: Final = f"{OUTPUT_TOOL}_"
 ACCEPTED: Final = "Final result processed."
 """What it returns to an answer that ends the run."""
 NOT_EXECUTED: Final = "Tool not executed - a final result was already processed."
@@ -70,8 +71,7 @@ def run(item: Conversation, file: str) -> Run:
             value = {}
         case _:
             raise MessageError("neither a list of messages nor an object with `messages`")
-    names = [value.get("output_tool_name"), *list_of(value.get("output_tools"))]
-    teller = _Teller({name for name in names if isinstance(name, str)})
+    teller = _Teller(_output_tools(value, messages))
     for number, message in enumerate(messages, 1):
         teller.tell(message, number)
     teller.end()
@@ -90,6 +90,21 @@ def run(item: Conversation, file: str) -> Run:
     )
 
 
+def _output_tools(value: dict[str, Any], messages: Sequence[Json]) -> frozenset[str]:
+    """The tools by which the agent answers. A server may call its own tools as it likes, and a call must not hide: so a
+    result is believed, and of a history alone only what Pydantic AI names by itself, where it was taken for an answer.
+    """
+    named = [name for name in list_of(value.get("output_tools")) if isinstance(name, str)]
+    if "output_tool_name" in value:
+        taken = [text_id(value["output_tool_name"])]
+    else:
+        parts = (object_of(part) for message in messages for part in list_of(object_of(message).get("parts")))
+        taken = [text_id(part.get("tool_name")) for part in parts if part.get("content") == ACCEPTED]
+        taken = [OUTPUT_TOOL, *(name for name in taken if name.startswith(_ONE_OF))]
+    family = _ONE_OF if any(name.startswith(_ONE_OF) for name in taken) else ""
+    return frozenset({*named, *taken, family} - {""})
+
+
 class _Draft(Struct):
     """An answer by an output tool, until it is known whether it was taken: the number of its step, and what it says."""
 
@@ -102,7 +117,7 @@ class _Teller:
     answer that an output tool gave, UNSET where there is none · ``was_cut_off``: the history ends on no answer.
     ``_last`` is the number of the step that holds the answer, while nothing follows it."""
 
-    def __init__(self, output_tools: Collection[str]) -> None:
+    def __init__(self, output_tools: frozenset[str]) -> None:
         self.builder = Builder()
         self.opening: list[Json] = []
         self.answer: Json = UNSET
@@ -179,7 +194,7 @@ class _Teller:
 
     def _is_output(self, part: dict[str, Any]) -> bool:
         name = text_id(part.get("tool_name"))
-        return name == OUTPUT_TOOL or name.startswith(f"{OUTPUT_TOOL}_") or name in self._output_tools
+        return name in self._output_tools or (_ONE_OF in self._output_tools and name.startswith(_ONE_OF))
 
     def _draft(self, part: dict[str, Any], tokens: int | None) -> None:
         raw = part.get("args")

@@ -116,6 +116,17 @@ def test_an_output_tool_of_another_name_is_known_from_a_result() -> None:
     assert truncated(unknown)
 
 
+def test_a_tool_that_is_named_like_an_output_tool_stays_a_call() -> None:
+    run = [ASKED, answers(call("final_result_drop")), asks(gives("final_result_drop", "done")), DONE]
+    assert ("tool_call", "final_result_drop") in [step[:2] for step in read(*run).paired]
+    plain = [ASKED, answers(call("final_result")), asks(gives("final_result", "done")), DONE]
+    assert ("tool_call", "final_result") in [step[:2] for step in read(*plain, output_tool_name=None).paired]
+    several = [ASKED, answers(call("final_result_City")), asks(gives("final_result_City", "no", outcome="retried"))]
+    several += [answers(call("final_result_Town", "t")), asks(gives("final_result_Town", ACCEPTED, "t"))]
+    for found in (read(*several), read(*several, output_tool_name="final_result_Town")):
+        assert [step.kind for step in found.steps] == ["message", "message", "observation", "final"]
+
+
 @pytest.mark.parametrize(
     "messages",
     [
