@@ -355,7 +355,7 @@ def receiver_of(tool: str) -> str:
 def _following(flat: Sequence[Span], number: int) -> list[Span]:
     """The tools that were called after a model and before the next, which it must have asked for."""
     tools = []
-    for span in flat[number + 1 :]:
+    for span in map(flat.__getitem__, range(number + 1, len(flat))):
         if span.kind in ("model", "agent"):
             break
         if span.kind == "tool":
@@ -367,7 +367,7 @@ def _overlapping(flat: Sequence[Span], number: int) -> list[Span]:
     """The tool and those after it that began before the ones before them had ended."""
     tools = [flat[number]]
     end = tools[0].end or -inf
-    for span in flat[number + 1 :]:
+    for span in map(flat.__getitem__, range(number + 1, len(flat))):  # a slice would copy the rest for each tool
         if span.kind != "tool" or span.start is None or span.start >= end:
             break
         tools.append(span)

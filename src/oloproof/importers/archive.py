@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import SEEK_END, BytesIO
 from struct import unpack_from
 from typing import Final
 
@@ -17,6 +18,7 @@ from oloproof.importers.source import MOST_BYTES, Source
 
 MAGIC: Final = b"PK\x03\x04"
 _ZSTANDARD: Final = 93
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTANDARD)
 _LOCAL_HEADER: Final = 30
 
 
@@ -40,12 +42,16 @@ class Archive:
         member = self._opened.getinfo(name)
         if member.file_size > MOST_BYTES:
             raise ArchiveError(f"{name} has {member.file_size} bytes, and at most {MOST_BYTES} are read")
+        if member.compress_type not in _METHODS:
+            raise ArchiveError(f"{name} is compressed by method {member.compress_type}, which is not read")
         try:
             if member.compress_type == _ZSTANDARD:
                 return self._zstandard(member)
             with self._opened.open(member) as stream:
                 data = stream.read(member.file_size + 1)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
+        except ArchiveError:
+            raise
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
             raise ArchiveError(f"{name} cannot be unpacked: {error}") from error
         if len(data) != member.file_size:
             raise ArchiveError(f"{name} is not as large as the archive says")
@@ -61,15 +67,18 @@ class Archive:
         assert file is not None
         file.seek(member.header_offset)
         header = file.read(_LOCAL_HEADER)
-        if not header.startswith(MAGIC):
+        if len(header) < _LOCAL_HEADER or not header.startswith(MAGIC):
             raise ArchiveError(f"{member.filename} is not where the archive says")
         name_length, extra_length = unpack_from("<HH", header, _LOCAL_HEADER - 4)
         file.seek(name_length + extra_length, 1)
-        packed = file.read(member.compress_size)
-        try:
-            data: bytes = zstandard.ZstdDecompressor().decompress(packed, max_output_size=member.file_size)
+        packed = BytesIO(file.read(member.compress_size))
+        try:  # in a stream, since a frame may say that it is far larger than the archive does, and would be believed
+            with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as stream:
+                data: bytes = stream.read(member.file_size + 1)
         except zstandard.ZstdError as error:
             raise ArchiveError(f"{member.filename} cannot be unpacked: {error}") from error
+        if len(data) != member.file_size:
+            raise ArchiveError(f"{member.filename} is not as large as the archive says")
         if zlib.crc32(data) != member.CRC:
             raise ArchiveError(f"{member.filename} is damaged: its checksum is another")
         return data
@@ -81,7 +90,11 @@ def archive(source: Source) -> Iterator[Archive]:
     with source.open() as file:
         try:
             opened = zipfile.ZipFile(file)
-        except (zipfile.BadZipFile, OSError, ValueError) as error:
+            members = opened.infolist()
+            packed = sum(member.compress_size for member in members)
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             raise ArchiveError(f"the file is no zip archive: {error}") from error
         with opened:
+            if packed > file.seek(0, SEEK_END):
+                raise ArchiveError("its members lie in one another, as in an archive that unpacks without end")
             yield Archive(opened)

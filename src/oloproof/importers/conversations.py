@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from oloproof.errors import Problem
 from oloproof.importers.builder import list_of
-from oloproof.importers.documents import Document, documents
+from oloproof.importers.documents import Document, documents, too_deep
 from oloproof.importers.format import Confidence, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -101,6 +101,8 @@ def _conversations(source: Source, is_message: Callable[[Json], bool]) -> Iterat
 def _item(item: Conversation, file: str, run: Callable[[Conversation, str], Run]) -> Item:
     try:
         return run(item, file)
+    except RecursionError:
+        return too_deep(file, item.line)
     except MessageError as error:
         place = ", ".join(part for part in (item.where, f"message {error.message}" if error.message else "") if part)
         return Problem("OLO322", f"{place}: {error}" if place else str(error), error.hint, file=file, line=item.line)

@@ -14,6 +14,7 @@ from oloproof.errors import Problem
 from oloproof.importers.source import Source
 from oloproof.model.values import BOM, Json, snapshot
 
+_TOO_DEEP = "nested too deeply to be read"
 _BYTE = re.compile(r" *\(byte (?P<byte>\d+)\)")
 
 
@@ -72,8 +73,16 @@ def each_document(sources: Iterable[Source], tell: Callable[[Document, str], Ite
         for document in documents(source):
             if isinstance(document, Problem):
                 yield document
-            else:
+                continue
+            try:
                 yield from tell(document, source.name)
+            except RecursionError:
+                yield too_deep(source.name, document.line)
+
+
+def too_deep(file: str, line: int = 0) -> Problem:
+    """The problem with a value that could be parsed and cannot be looked into."""
+    return Problem("OLO321", f"its values are {_TOO_DEEP}", "leave that run out", file=file, line=line)
 
 
 def _whole(source: Source) -> Document | Problem:
@@ -108,7 +117,7 @@ def read_json(data: bytes) -> Json:
 def not_json(data: bytes, error: Exception) -> NotJson:
     """What msgspec's ``error`` says of bytes that are no JSON."""
     if not isinstance(error, DecodeError):
-        return NotJson("nested too deeply to be read")
+        return NotJson(_TOO_DEEP)
     said = str(error)
     found = _BYTE.search(said)
     if found is None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import UNSET, Struct
 from msgspec.json import encode
@@ -14,6 +14,7 @@ from msgspec.structs import asdict, replace
 
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers.builder import LOSSES as SHARED_LOSSES
+from oloproof.importers.documents import too_deep
 from oloproof.importers.format import Importer, Item, Lost, Run
 from oloproof.importers.recordings import MOST_TRIALS
 from oloproof.importers.registry import by_format
@@ -172,7 +173,7 @@ class Import:
     def _runs(self, problems: list[Problem]) -> Iterator[Run]:
         """The runs of all files; what is no run is counted or told."""
         for importer, sources in self._groups:
-            for item in _until_refused(importer.read(sources)):
+            for item in _until_refused(importer, sources):
                 match item:
                     case Run():
                         yield item
@@ -279,12 +280,40 @@ def _parts(file: str) -> list[str]:
     return [*directories, name.rpartition(".")[0] or name]
 
 
-def _until_refused(items: Iterator[Item]) -> Iterator[Item]:
-    """The items; what an error says of a file is one of them, the last."""
+def _until_refused(importer: Importer, sources: Sequence[Source]) -> Iterator[Item]:
+    """What the files hold. What an error says of a file is one of the items, the last; so is a value that is nested too
+    deeply to be looked into, which a parser may still have read."""
+    opened: list[str] = []
     try:
-        yield from items
+        yield from importer.read([_Watched(source, opened) for source in sources])
     except UsageError as error:
         yield from error.problems
+    except RecursionError:
+        yield too_deep(opened[-1] if opened else "")
+
+
+class _Watched:
+    """A file that notes its name when it is opened."""
+
+    def __init__(self, source: Source, opened: list[str]) -> None:
+        self._source = source
+        self._opened = opened
+        self.name = source.name
+
+    def head(self) -> bytes:
+        return self._source.head()
+
+    def lines(self) -> Iterator[bytes]:
+        self._opened.append(self.name)
+        return self._source.lines()
+
+    def read(self) -> bytes:
+        self._opened.append(self.name)
+        return self._source.read()
+
+    def open(self) -> BinaryIO:
+        self._opened.append(self.name)
+        return self._source.open()
 
 
 def at(value: Json, path: Sequence[str]) -> Json:

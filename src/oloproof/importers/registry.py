@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Final, get_args
 
 from oloproof.errors import Problem, UsageError
-from oloproof.importers.format import Importer
+from oloproof.importers.format import Confidence, Importer
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
 from oloproof.model.project import TraceFormat
@@ -29,7 +29,7 @@ def recognised(head: Head) -> Importer:
     claims: list[tuple[int, Importer]] = []
     for name in FORMATS:
         candidate = importer(name)
-        confidence = candidate.sniff(head)
+        confidence = _claim(candidate, head)
         if confidence is not None:
             claims.append((confidence, candidate))
     if not claims:
@@ -41,6 +41,14 @@ def recognised(head: Head) -> Importer:
         names = " or ".join(candidate.name for candidate in best)
         raise UsageError(Problem("OLO692", f"it may be {names}", "say which format it is", head.file))
     return best[0]
+
+
+def _claim(candidate: Importer, head: Head) -> Confidence | None:
+    """How sure a format is; of values that are nested too deeply to be looked into, none is."""
+    try:
+        return candidate.sniff(head)
+    except RecursionError:
+        return None
 
 
 def by_format(sources: Sequence[Source], name: str | Importer) -> list[tuple[Importer, list[Source]]]:

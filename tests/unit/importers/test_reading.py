@@ -130,6 +130,19 @@ def test_bombs_are_refused(data: bytes) -> None:
     assert [code for code, _ in codes(name="openai", files_by_name={"x.json": data})] == ["OLO321"]
 
 
+def test_what_a_parser_reads_and_nobody_can_look_into_is_refused_where_it_stands() -> None:
+    deep = b"[" * 800 + b"]" * 800
+    sample = b'{"id": 1, "messages": [], "attachments": {"a": "b"}, "metadata": ' + deep + b"}"
+    log = b'{"eval": {"task": "t"}, "samples": [' + sample + b"]}"
+    with pytest.raises(UsageError) as caught:
+        imported("inspect", files_by_name={"a.json": b'{"eval": {}, "samples": []}', "x.json": log})
+    assert [(problem.code, problem.file) for problem in caught.value.problems] == [
+        ("OLO323", "a.json"),
+        ("OLO321", "x.json"),
+    ]
+    assert codes(name="auto", files_by_name={"x.json": deep})[0][0] == "OLO691"
+
+
 def test_a_file_of_lines_is_read_as_it_is_asked_for() -> None:
     def lines() -> Any:
         yield from (json.dumps({"messages": RUN}).encode() + b"\n" for _ in range(10))

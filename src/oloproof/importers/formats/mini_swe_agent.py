@@ -81,7 +81,7 @@ def _run(value: Json, file: str, line: int) -> Run | str:
         elif role != "exit":
             said = {"role": role, "content": _content(message)}
             builder.hear(said)
-            opening += [] if builder.steps[1:] else [said]
+            opening += [] if len(builder.steps) > 1 else [said]
     return _ended(builder, whole, messages, opening, file, line)
 
 

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
-from struct import pack
+from struct import pack, unpack
 from typing import Any
 
 import pytest
@@ -160,11 +161,11 @@ def test_an_archive_holds_a_file_a_sample() -> None:
         assert claims(data, "a.eval") == {"inspect": Confidence.CERTAIN}
 
 
-def zstandard_zip(data: bytes, *, size: int | None = None) -> bytes:
+def zstandard_zip(data: bytes, *, size: int | None = None, packed: bytes | None = None) -> bytes:
     """An archive as new logs are: one sample, compressed with method 93, which zipfile does not write."""
     zstandard = pytest.importorskip("zstandard")
     held = bytearray(zipped())
-    packed = zstandard.ZstdCompressor().compress(data)
+    packed = zstandard.ZstdCompressor().compress(data) if packed is None else packed
     stored = io.BytesIO()
     with zipfile.ZipFile(stored, "w", zipfile.ZIP_STORED) as opened:
         opened.writestr("header.json", json.dumps({"eval": EVAL}))
@@ -198,6 +199,35 @@ def test_a_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "at most 1000 are read" in refusal("inspect", bomb, "a.eval")[0][3]
     lying = zstandard_zip(b"0" * 100_000, size=900)
     assert refusal("inspect", lying, "a.eval")[0][2] == "OLO321"
+
+
+def test_what_a_frame_says_of_its_size_is_not_believed() -> None:
+    zstandard = pytest.importorskip("zstandard")
+    claims_a_terabyte = zstandard.ZstdCompressor().compressobj(size=2**40)
+    frame = claims_a_terabyte.compress(b"0" * 1000) + claims_a_terabyte.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+    assert zstandard.frame_content_size(frame) == 2**40
+    assert refusal("inspect", zstandard_zip(b"0" * 1000, packed=frame), "a.eval")[0][2] == "OLO321"
+
+
+def test_members_that_lie_in_one_another_are_refused() -> None:
+    whole = bytearray(zipped(sample(*MESSAGES)))
+    for size in (m.start() + 20 for m in re.finditer(rb"PK\x01\x02", whole)):
+        whole[size : size + 4] = pack("<I", len(whole))
+    assert "lie in one another" in refusal("inspect", bytes(whole), "a.eval")[0][3]
+
+
+def test_a_member_before_the_beginning_of_the_file_is_refused() -> None:
+    for whole in (bytearray(zipped(sample(*MESSAGES))), bytearray(zstandard_zip(b"{}"))):
+        end = whole.index(b"PK\x05\x06") + 16
+        whole[end : end + 4] = pack("<I", unpack("<I", whole[end : end + 4])[0] + 256)
+        assert refusal("inspect", bytes(whole), "a.eval")[0][2] == "OLO321"
+
+
+def test_a_method_that_logs_do_not_use_is_refused() -> None:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_LZMA) as opened:
+        opened.writestr("samples/1_epoch_1.json", json.dumps(sample(*MESSAGES)))
+    assert "compressed by method 14" in refusal("inspect", held.getvalue(), "a.eval")[0][3]
 
 
 @pytest.mark.parametrize(
