@@ -1,4 +1,4 @@
-"""The HTML report of 10,000 cases of ten steps: its cost beside the run's, its size, and when it is painted first."""
+"""The HTML report of 20,000 cases of ten steps: its cost beside the run's, its size, and when it is painted first."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from measure import OLOPROOF, cost, row
 
-CASES = 10_000
+CASES = 20_000
 
 CONFIG = """
 version: 1
 project: recorded
-cases: 10000
+cases: 20000
 system: {recorded: traces.jsonl}
 evaluators: [{type: agent_tool_sequence}]
 policy: none
@@ -64,7 +64,7 @@ def main() -> None:
         write_project(root)
         judge = cost([*OLOPROOF, "judge"], cwd=root, repeats=3)
         page = cost([*OLOPROOF, "report", "--html", "report.html"], cwd=root, repeats=3)
-        row("report --html of 10,000 cases", page.cpu_s / judge.cpu_s, "× judge", 3)
+        row("report --html of 20,000 cases", page.cpu_s / judge.cpu_s, "× judge", 3)
         row("the page's size", (root / "report.html").stat().st_size / 1e6, "MB", 15)
         if painted := first_paints_ms(root / "report.html"):
             row("first paint in Chromium", statistics.median(painted), "ms", 1500)

@@ -57,8 +57,7 @@ class _Drawing:
             [self._cost(call, wanted) for wanted in range(len(board.reference.wanted))]
             for call in range(len(board.calls))
         ]
-        paired = self._assigned()
-        pairs = self._sequenced(paired) if ordered else self._free(paired)
+        pairs = self._sequenced() if ordered else self._free(self._assigned())
         self._pairs = pairs
         self.cost = sum(self._pair_cost(pair) for pair in pairs)
 
@@ -119,10 +118,12 @@ class _Drawing:
         declared: list[Pair] = [(call_of.get(wanted), wanted) for wanted in range(len(self._board.reference.wanted))]
         return declared + [(call, None) for call in range(len(self._board.calls)) if call not in paired]
 
-    def _sequenced(self, paired: dict[int, int]) -> list[Pair]:
+    def _sequenced(self) -> list[Pair]:
         """An alignment of two sequences (Needleman & Wunsch 1970). Calls of a turn, and of a parallel part of the
         reference, stand in the order in which the free assignment pairs them."""
         board = self._board
+        parallel = any(len(each) > 1 for each in (*board.turns, *board.reference.blocks))
+        paired = self._assigned() if parallel else {}
         call_of = {wanted: call for call, wanted in paired.items()}
         last = len(board.calls) + len(board.reference.wanted)
         calls = [call for turn in board.turns for call in sorted(turn, key=lambda call: paired.get(call, last))]

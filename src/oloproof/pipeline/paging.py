@@ -17,18 +17,18 @@ from oloproof.reports.html import Entry, calls_beside
 from oloproof.store import Store
 
 
-def entries(store: Store, run: Run) -> Iterator[Entry]:
-    """Every attempt of a stored run, with its slice values."""
+def attempts(store: Store, run: Run) -> Iterator[Entry]:
+    """Every attempt of a stored run, with its slice values: what a list of them shows."""
     places = {(side.case_id, trial): side.places for trial, side in store.attempts(run.id)} if run.slices else {}
     for case_id, trial, judgments, record in store.records(run.id):
-        yield Entry(
-            case=case_id,
-            trial=trial,
-            judgments=judgments,
-            record=record,
-            places=places.get((case_id, trial), ()),
-            alignments={} if record is None else alignments(record),
-        )
+        found = places.get((case_id, trial), ())
+        yield Entry(case=case_id, trial=trial, judgments=judgments, record=record, places=found)
+
+
+def entries(store: Store, run: Run) -> Iterator[Entry]:
+    """The same with all that is shown of each."""
+    for each in attempts(store, run):
+        yield each if each.record is None else replace(each, alignments=alignments(each.record))
 
 
 def entry(record: CaseRecord) -> Entry:

@@ -12,12 +12,15 @@ import json
 import unicodedata
 from typing import Any
 
+import msgspec
+
 NAME_LIMIT = 200
 """Characters shown of what names something: a case, a tool, a slice value."""
 TEXT_LIMIT = 1_000
 """Characters shown of what says something: an argument, an answer, a reason."""
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode = msgspec.json.Encoder().encode
+_encode_any = json.JSONEncoder(ensure_ascii=False).encode
 _SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 # Letters and marks by category that draw nothing: fillers and joiners, in which text can hide.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
@@ -41,9 +44,16 @@ def inert_lines(text: str) -> tuple[str, ...]:
 def inert_json(value: Any, limit: int = TEXT_LIMIT) -> str:
     """A JSON value as compact, inert text."""
     try:
-        return inert(_encode(value), limit)
+        return inert(_encode_any(value) if isinstance(value, str) else _encoded(value), limit)
     except (RecursionError, ValueError):  # nested by the thousand, or an integer of thousands of digits
         return "(cannot be shown)"
+
+
+def _encoded(value: Any) -> str:
+    try:
+        return msgspec.json.format(_encode(value), indent=0).decode()
+    except UnicodeEncodeError:  # a lone surrogate, which UTF-8 does not have
+        return _encode_any(value)
 
 
 def _visible(character: str) -> str:

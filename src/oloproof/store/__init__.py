@@ -7,11 +7,12 @@ from oloproof.store.codec import RunDigest, SourceRef, StoredCase, identity, sto
 from oloproof.store.kept import Kept
 from oloproof.store.memory import MemoryStore
 from oloproof.store.names import new_run_id
-from oloproof.store.sources import file_digest
+from oloproof.store.sources import Checked, file_digest
 from oloproof.store.store import AttemptVerdicts, Store
 
 __all__ = [
     "AttemptVerdicts",
+    "Checked",
     "Kept",
     "MemoryStore",
     "RunDigest",

@@ -47,7 +47,7 @@ from oloproof.store.faults import store_errors, unwritable
 from oloproof.store.kept import Kept, Place, discard, kept_of
 from oloproof.store.locks import RunLock
 from oloproof.store.schema import FILE, connect, synchronized, transaction
-from oloproof.store.sources import Sources
+from oloproof.store.sources import Checked, Sources
 
 T = TypeVar("T")
 
@@ -80,19 +80,19 @@ class Store:
     and :class:`UsageError` when a name means no run.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, checked: Checked | None = None) -> None:
         self.directory = directory
         self._path = directory / FILE
-        self._sources = Sources(directory.parent)
+        self._sources = Sources(directory.parent, checked)
         self._writing: dict[str, _Writing] = {}
         self._locks: dict[str, RunLock] = {}
         self._connection: sqlite3.Connection | None = None
 
     @classmethod
-    def open(cls, directory: Path, *, create: bool = True) -> Self:
+    def open(cls, directory: Path, *, create: bool = True, checked: Checked | None = None) -> Self:
         """The store in ``directory`` (``.oloproof``). With ``create`` it is made where there is none, at its first use;
-        without, a missing one is a :class:`UsageError`."""
-        store = cls(directory)
+        without, a missing one is a :class:`UsageError`. ``checked`` remembers recorded files for the next time."""
+        store = cls(directory, checked)
         with store_errors(store._path):
             if not create and not store._path.exists():
                 raise UsageError(

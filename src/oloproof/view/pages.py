@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from oloproof import pipeline
 from oloproof.errors import OloproofError, Problem, UsageError
 from oloproof.model.run import Run
-from oloproof.pipeline.paging import changed_entries, entries, entry
+from oloproof.pipeline.paging import attempts, changed_entries, entry
 from oloproof.pipeline.watching import progress
 from oloproof.reports.comparison import comparison_notes
 from oloproof.reports.html import (
@@ -32,7 +32,7 @@ from oloproof.reports.html import (
 )
 from oloproof.reports.inert import TEXT_LIMIT, inert, inert_lines
 from oloproof.reports.view import RunRow
-from oloproof.store import Store
+from oloproof.store import Checked, Store
 
 FIRST_RUNS = 50
 """Runs in the list, unless more are asked for."""
@@ -47,15 +47,17 @@ _BUG = Problem(
 
 class Shelf(Struct, frozen=True, kw_only=True):
     """What is looked at: the store's directory, the configuration as a command must name it ("" where it need not be),
-    and whether inputs, outputs, arguments and results are shown."""
+    and whether inputs, outputs, arguments and results are shown. ``checked`` remembers recorded files between
+    requests."""
 
     directory: Path
     config: str = ""
     content: bool = True
+    checked: Checked = field(default_factory=Checked)
 
     @contextmanager
     def opened(self) -> Iterator[Store]:
-        with Store.open(self.directory, create=False) as store:
+        with Store.open(self.directory, create=False, checked=self.checked) as store:
             yield store
 
 
@@ -106,7 +108,7 @@ def index(shelf: Shelf, name: str) -> str:
     """The list of a run's cases, packed as the script reads it."""
     with shelf.opened() as store:
         header = store.find(name)
-        return listed(entries(store, header), header, content=shelf.content)
+        return listed(attempts(store, header), header, content=shelf.content)
 
 
 def case(shelf: Shelf, name: str, case_id: str, *, trial: int) -> bytes:

@@ -19,7 +19,9 @@ _MOST_REQUESTS = 200
 
 def listening(port: int) -> socket.socket:
     """A socket on the loopback device, 0: on any port that is free. Raises OSError."""
-    return socket.create_server((LOOPBACK, port))
+    found = socket.create_server((LOOPBACK, port))
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else the body waits until the head was acknowledged
+    return found
 
 
 def serve(app: Any, on: socket.socket, stop: Event, ready: Callable[[], None]) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from oloproof.errors import BrokenError
 from oloproof.importers.recordings import encode
 from oloproof.model.recording import Recording
 from oloproof.store import file_digest
-from oloproof.store.sources import Sources
+from oloproof.store.sources import Checked, Sources
 
 FIRST, SECOND = Recording(case="a", output=1), Recording(case="b", output=2)
 
@@ -76,3 +77,22 @@ def test_a_directory_in_its_place_is_told(traces: Path) -> None:
 def test_a_place_without_a_recording_is_told(traces: Path, offset: int, length: int) -> None:
     with pytest.raises(BrokenError, match=f"holds no recording at byte {offset}"):
         read(traces, digest=file_digest(traces), offset=offset, length=length)
+
+
+def test_a_file_that_was_checked_before_is_checked_again_once_it_changed(traces: Path) -> None:
+    digest, size = file_digest(traces), len(encode(FIRST))
+    checked = Checked()
+
+    def again() -> Recording:
+        sources = Sources(traces.parent, checked)
+        try:
+            return sources.read(traces.name, digest=digest, offset=0, length=size)
+        finally:
+            sources.close()
+
+    assert [again(), again()] == [FIRST, FIRST]
+    before = traces.stat()
+    traces.write_bytes(traces.read_bytes().replace(b"1", b"3"))
+    os.utime(traces, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(BrokenError, match="has changed since"):
+        again()
