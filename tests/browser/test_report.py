@@ -131,6 +131,68 @@ def test_a_comparison_opens_the_calls_of_both_runs(opened: Any, tmp_path: Path) 
     assert page.locator(".diff .differs td").all_text_contents() == ["+", "", "2. delete {}"]
 
 
+TEAM = [
+    {"kind": "message", "arguments": {"content": "thinking " * 30}, "agent": "lead"},
+    {"kind": "tool_call", "tool_name": "look", "arguments": {"at": 1}, "agent": "lead", "turn": 1},
+    {"kind": "tool_call", "tool_name": "ask", "arguments": {"at": 2}, "agent": "lead", "turn": 1},
+    {"kind": "tool_result", "tool_name": "look", "error": "it is gone", "agent": "lead"},
+    {"kind": "handoff", "agent": "lead", "to_agent": "helper"},
+    {"kind": "tool_call", "tool_name": "pay", "arguments": {}, "agent": "helper"},
+    {"kind": "handoff", "agent": "helper", "to_agent": "lead"},
+]
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Path:
+    """One case of two agents: calls of one turn, an error, a hand-off each way, and a record that is cut."""
+    steps = [{"index": at, **step} for at, step in enumerate(TEAM, 1)]
+    recording = {"case": "c1", "output": {"answer": "yes"}, "expected": {"answer": "yes"}}
+    recording["trajectory"] = {"steps": steps, "truncated": True, "step_limit": 7}
+    (tmp_path / "traces.jsonl").write_text(json.dumps(recording))
+    project(tmp_path, cases=None, rules=None, system={"recorded": "traces.jsonl"}, policy="none")
+    done = oloproof(tmp_path, "judge", "--html", "report.html")
+    assert done.code == 0, done.err
+    return tmp_path / "report.html"
+
+
+def test_agents_are_lanes_with_arrows_between_them(opened: Any, team: Path) -> None:
+    page = opened.at(team, "#case=c1")
+    page.set_viewport_size({"width": 1200, "height": 900})
+    assert page.locator(".lanes span").all_inner_texts() == ["lead", "helper"]
+    assert page.locator(".arrow").all_inner_texts() == ["lead ⟶ helper", "lead ⟵ helper"]
+    boxes = {at: page.locator(f"#step-{at}").bounding_box() for at in range(1, 8)}
+    assert boxes[6]["x"] > boxes[5]["x"] + boxes[5]["width"]  # a lane of its own
+    assert boxes[7]["x"] == boxes[6]["x"]
+    assert boxes[2]["y"] == boxes[3]["y"]  # one turn, side by side
+    assert boxes[3]["x"] > boxes[2]["x"]
+    assert boxes[4]["y"] > boxes[3]["y"]
+    assert "! error" in page.locator("#step-4").inner_text()
+    assert "step limit 7" in page.locator(".cut").inner_text()
+
+
+def test_where_there_is_no_room_for_lanes_each_step_names_its_agent(opened: Any, team: Path) -> None:
+    opened.page.set_viewport_size({"width": 375, "height": 900})
+    page = opened.at(team, "#case=c1")
+    assert page.locator(".lanes").is_hidden()
+    assert page.locator("#step-6 .by").inner_text() == "by helper"
+    boxes = [page.locator(f"#step-{at} .by").bounding_box() for at in (5, 6)]
+    assert all(box["width"] > 20 for box in boxes)
+    assert boxes[0]["x"] == boxes[1]["x"]
+
+
+def test_what_is_folded_is_open_on_paper(opened: Any, team: Path) -> None:
+    page = opened.at(team, "#case=c1")
+    page.emulate_media(color_scheme="dark", media="print")
+    fold = page.locator("#step-1 details")
+    assert fold.get_attribute("open") is None
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert fold.get_attribute("open") is not None
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator(".nav").is_hidden()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert fold.get_attribute("open") is None
+
+
 def test_ten_thousand_cases_fit_into_a_page_and_one_of_them_is_found(opened: Any, tmp_path: Path) -> None:
     cases = [
         {"case": f"case_{number:05}", "input": ["look", "pay"] * 5, "expected": {"answer": "yes", "tools": ["look"]}}

@@ -47,9 +47,12 @@ class Viewing:
 
 
 @contextmanager
-def viewing(directory: Path, *arguments: str) -> Iterator[Viewing]:
-    """The server of the project in ``directory``, killed at the end where it is still there."""
-    with started(directory, "view", "--no-open", *arguments) as process:
+def viewing(directory: Path, *arguments: str, browser: str = "") -> Iterator[Viewing]:
+    """The server of the project in ``directory``, killed at the end where it is still there. ``browser`` is a program
+    that it is to open, "" where it must not."""
+    opening = "--open" if browser else "--no-open"
+    environment = os.environ | {"BROWSER": browser}
+    with started(directory, "view", opening, *arguments, env=environment) as process:
         try:
             assert process.stdout is not None
             yield Viewing(process, process.stdout.readline().strip())

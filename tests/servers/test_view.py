@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -55,6 +56,25 @@ def test_a_run_is_opened_by_name(stored: Path) -> None:
         opening = inside.get(view.address).text
         (run,) = [part for part in opening.split('"') if part.startswith("/runs/")]
         assert "ALLOW" in inside.get(run).text
+
+
+def test_the_browser_that_is_opened_is_let_in_once_and_does_not_learn_the_token(stored: Path) -> None:
+    pipe, program = stored / "pipe", stored / "browser"
+    os.mkfifo(pipe)
+    program.write_text(f'#!/bin/sh\nprintf %s "$1" > "{pipe}"\n')
+    program.chmod(0o755)
+    with viewing(stored, browser=str(program)) as view:
+        address = pipe.read_text()  # waits until it is opened
+        assert address.startswith(f"{view.base}/?token=")
+        assert address != view.address
+        assert [httpx.get(address).status_code for _ in range(2)] == [200, 403]
+        assert httpx.get(view.address).status_code == 200
+
+
+def test_where_no_browser_can_be_opened_the_printed_address_does(stored: Path) -> None:
+    with viewing(stored, browser="/nowhere/such-a-browser") as view, client(view) as inside:
+        assert inside.get("/").status_code == 200
+        assert view.ended()[0] == 0
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])

@@ -116,6 +116,11 @@ class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
     accept_changed_cases: tuple[str, ...] = ()
     early_stopping: EarlyStopping | None = None
 
+    @property
+    def pair_rules(self) -> tuple[PairRule, ...]:
+        """The rules that compare."""
+        return tuple(rule for rule in self.rules if isinstance(rule, PairRule))
+
     def decides_like(self, other: Policy) -> bool:
         """Whether both put the same questions to a run and answer them alike; what then blocks may differ."""
         mine, others = (

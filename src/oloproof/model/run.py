@@ -90,6 +90,11 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The run came to its end, or to where its verdict was settled."""
         return self.status in ("complete", "stopped_early")
 
+    @property
+    def is_comparable(self) -> bool:
+        """Each of its cases was asked for, by the same code and configuration: it can be compared."""
+        return self.is_concluded and not (self.partial or self.in_process or self.changed)
+
 
 class CaseRecord(Struct, frozen=True, kw_only=True):
     """Everything that is known of one attempt of a run; ``judgments`` by criterion, in the run's order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import assert_never, get_args
+from typing import assert_never
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.model.case import Case
 from oloproof.model.collector import collector_paused
 from oloproof.model.comparison import Comparison, Membership, Sides
-from oloproof.model.decision import PairRule, Policy
+from oloproof.model.decision import Policy
 from oloproof.model.project import Project, RecordedSystem
 from oloproof.model.run import Report, Run
 from oloproof.model.tally import Move
@@ -77,7 +77,7 @@ def complete(run: Run) -> Run:
 
 def concluded(run: Run) -> Run:
     """The run, if it came to its end. One that stopped early did: the cases that it left out are missing pairs."""
-    if not run.is_concluded or run.partial or run.in_process or run.changed:
+    if not run.is_comparable:
         why = f"partial ({run.partial})" if run.partial else "one for a debugger (--in-process)"
         why = f"one of several parts: {'; '.join(run.changed)}" if run.changed else why
         what = why if run.is_concluded else run.status
@@ -137,8 +137,7 @@ def comparison_report(
     """The candidate's report with the rules that compare alone: what ``compare`` decides."""
     candidate = replace(candidate, ungated_by_choice=not gated)
     if policy is not None:
-        rules = tuple(rule for rule in policy.rules if isinstance(rule, get_args(PairRule)))
-        policy = replace(policy, rules=rules) if rules else None
+        policy = replace(policy, rules=policy.pair_rules) if policy.pair_rules else None
     found = report(candidate, store.aggregates(candidate.id), policy, store.approvals(candidate.id), (), comparison)
     if policy is None and gated:
         why = (

@@ -119,14 +119,15 @@ def case(shelf: Shelf, name: str, case_id: str, *, trial: int) -> bytes:
 
 
 def comparison(shelf: Shelf, candidate: str, baseline: str) -> str:
-    """Two runs, case by case, decided by the policy that the candidate was judged under."""
+    """Two runs, case by case, decided by the policy that the candidate was judged under where that has a rule which
+    compares."""
     with shelf.opened() as store:
         now = pipeline.concluded(store.find(candidate))
         was = pipeline.complete(store.find(baseline))
         policy = store.policy(now.id)
         accepted = policy.accept_changed_cases if policy else ()
         found = pipeline.compare(store, now, was, accepted=accepted)
-        report = pipeline.comparison_report(store, now, found, policy, gated=policy is not None)
+        report = pipeline.comparison_report(store, now, found, policy, gated=bool(policy and policy.pair_rules))
         pages = comparison_page(
             report,
             changed_entries(store, report, was, content=shelf.content),

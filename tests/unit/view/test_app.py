@@ -159,6 +159,14 @@ def test_the_list_leads_to_every_run(inside: Asking) -> None:
     assert compared == [DONE, DONE, WAS, WAS]
 
 
+def test_what_cannot_be_compared_is_not_offered(directory: Path, tmp_path: Path) -> None:
+    with Store.open(shutil.copytree(directory, tmp_path / "copy")) as store:
+        done = store.find(DONE)
+        store.finish(replace(done, partial="--limit 2"), store.aggregates(DONE), None)
+    page = Tags(client(tmp_path / "copy").get("/").text)
+    assert [attributes["value"] for tag, attributes in page.tags if tag == "input"] == [WAS, WAS]
+
+
 def test_a_long_list_is_cut_and_says_so(inside: Asking) -> None:
     page = inside.get("/?limit=1").text
     assert GOING_ON in page

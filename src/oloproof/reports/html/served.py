@@ -25,7 +25,7 @@ class _Listed(Struct, frozen=True, kw_only=True):
     name: str
     address: str
     cells: tuple[str, ...]
-    concluded: bool
+    comparable: bool
 
 
 def address(run: Run) -> str:
@@ -43,7 +43,7 @@ def runs_page(runs: Sequence[RunRow], *, more: str = "") -> str:
             name=cells[0],
             address=address(row.run),
             cells=cells[1:],
-            concluded=row.run.is_concluded,
+            comparable=row.run.is_comparable,
         )
         for row, cells in zip(runs, table.rows, strict=True)
     ]

@@ -68,10 +68,12 @@ function drawing(link) {
     return table;
   }
 
-  function stepBox(step) {
+  /** `by`: its agent is named, since there are several; a lane tells it only to who sees it. */
+  function stepBox(step, by) {
     const offends = step.offends.length > 0;
     const box = make("section", { class: offends ? "step offends" : "step", id: `step-${step.number}`, tabindex: "-1" });
     box.append(make("h3", {}, `${step.number}. ${step.action}`));
+    if (by) box.append(make("p", { class: "by" }, `by ${step.agent}`));
     if (offends) box.append(make("p", { class: "fail" }, `✗ fails ${step.offends.join(", ")}`));
     if (step.failed) box.append(make("p", { class: "fail" }, "! error"));
     for (const { label, text } of step.details) {
@@ -107,13 +109,14 @@ function drawing(link) {
       return item;
     };
     const across = (element) => { element.style.gridColumn = "1 / -1"; return element; };
-    if (agents.length > 1) line(...agents.map((agent) => make("span", {}, agent))).className = "lanes";
+    const several = agents.length > 1;
+    if (several) line(...agents.map((agent) => make("span", {}, agent))).className = "lanes";
     for (const group of groups(view.steps)) {
       const [first] = group;
       const lane = agents.indexOf(first.agent) + 1;
       if (first.left_out) line(across(make("p", { class: "gap" }, `… ${first.left_out} steps are not shown …`)));
-      const place = group.length > 1 ? make("div", { class: "beside", role: "group", "aria-label": "in one turn" }) : stepBox(first);
-      if (group.length > 1) place.append(...group.map(stepBox));
+      const place = group.length > 1 ? make("div", { class: "beside", role: "group", "aria-label": "in one turn" }) : stepBox(first, several);
+      if (group.length > 1) place.append(...group.map((step) => stepBox(step, several)));
       place.style.gridColumn = String(lane);
       line(place);
       if (first.to) {

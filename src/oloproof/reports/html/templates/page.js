@@ -295,6 +295,15 @@
     },
   };
 
+  // --- on paper ----------------------------------------------------------------------------------------------------
+
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of folded) fold.open = true;
+  });
+  addEventListener("afterprint", () => { for (const fold of folded) fold.open = false; });
+
   async function start() {
     const { source, follow: goesOn } = find("case")?.dataset ?? {};
     if (find("index") === null && source === undefined) return;
