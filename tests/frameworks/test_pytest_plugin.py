@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -260,3 +262,18 @@ def test_a_conftest_that_tampers_with_the_judge_moves_no_exit_code(pytester: pyt
     done = run(pytester)
     assert done.ret == 1
     done.stdout.fnmatch_lines(["`oloproof run` ended with exit 1, and the store says: ALLOW (exit 0)"])
+
+
+def test_an_interruption_ends_the_run_as_well(pytester: pytest.Pytester) -> None:
+    app = "import os, signal\ndef run(case):\n    os.killpg(int(os.environ['SESSION']), signal.SIGINT)\n    return {}\n"
+    project(pytester.path, app=app)
+    command = [sys.executable, "-m", "pytest", *ASKED]
+    script = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        " os.environ['SESSION'] = str(os.getpid()); os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command], capture_output=True, text=True, start_new_session=True, check=False
+    )
+    assert done.returncode == pytest.ExitCode.INTERRUPTED
+    assert "oloproof.yaml: the verdict was not decided: its run did not come to an end" in done.stdout

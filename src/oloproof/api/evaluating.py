@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -115,7 +115,9 @@ def _target(function: Callable[..., Any]) -> str:
 def _cases(cases: Any, project: Project) -> Cases:
     if isinstance(cases, str | os.PathLike):
         return read_dataset(replace(project, dataset=os.fspath(cases)))
-    rows = [_row(each) if isinstance(each, Case) else each for each in cast("Iterable[Any]", cases)]
+    if not isinstance(cases, Iterable):
+        raise TypeError(f"evaluate() takes cases as a list or a path, not {with_article(type(cases).__name__)}")
+    rows = [_row(each) if isinstance(each, Case) else each for each in cases]
     return cases_given(rows, project)
 
 

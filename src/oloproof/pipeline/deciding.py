@@ -162,7 +162,7 @@ def decided_here(report: Report) -> Report:
     process, which no command gates."""
     run = replace(report.run, in_process=False)
     gate = _gate(run, report.policy, report.decisions)
-    if report.policy is None and run.is_concluded:
+    if report.policy is None and run.is_concluded and not run.ungated_by_choice:
         gate = replace(gate, why="there are no rules: pass rules=[…]")
     return replace(report, run=run, gate=gate)
 

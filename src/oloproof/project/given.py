@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from oloproof.errors import Problem, UsageError
 from oloproof.model.project import Project
-from oloproof.model.values import snapshot
+from oloproof.model.values import TAG, is_unrepresentable, snapshot
 from oloproof.project.codes import DATASET
 from oloproof.project.config import NO_POLICY, Departure, read_project
 from oloproof.project.dataset import Cases, cases_of
@@ -39,8 +39,9 @@ def project_given(values: Mapping[str, Any]) -> Project:
     written = dict(values) if "policy" in values else {**values, "policy": NO_POLICY}
     names: list[str] = []
     with _located(GIVEN, names):
-        root = _node(snapshot(written), "", names)
-        project = read_project(root, Path(GIVEN), Problems(GIVEN), Departure(has_cases=True))
+        problems = Problems(GIVEN)
+        root = _Writer(names, problems).node(snapshot(written), "")
+        project = read_project(root, Path(GIVEN), problems, Departure(has_cases=True))
     return project if "policy" in values else replace(project, policy_none=False)
 
 
@@ -52,28 +53,39 @@ def cases_given(rows: Sequence[Any], project: Project) -> Cases:
     names: list[str] = []
     plain = snapshot(list(rows))
     with _located(GIVEN, names):
-        cases = cases_of(_node(plain, "cases", names), project, Problems(GIVEN, codes=DATASET))
+        problems = Problems(GIVEN, codes=DATASET)
+        cases = cases_of(_Writer(names, problems).node(plain, "cases"), project, problems)
     digest = hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
     return replace(cases, digest=digest)
 
 
-def _node(value: Any, name: str, names: list[str]) -> Node:
-    """The value as a file would say it. Its line is the number of its name in ``names``."""
-    names.append(name)
-    line = len(names)
-    match value:
-        case dict():
-            entries = []
-            for key, part in value.items():
-                node = _node(part, f"{name}.{key}" if name else key, names)
-                entries.append(Entry(key, node, node.line, 0))
-            return Fields(tuple(entries), line, 0)
-        case list():
-            return Items(tuple(_node(part, f"{name}[{at}]", names) for at, part in enumerate(value)), line, 0)
-        case bool() | None:
-            return Scalar(value, {True: "true", False: "false", None: "null"}[value], line, 0)
-        case _:
-            return Scalar(value, value if isinstance(value, str) else repr(value), line, 0)
+class _Writer:
+    """Values as a file would say them. A line is the number of a name among ``names``."""
+
+    def __init__(self, names: list[str], problems: Problems) -> None:
+        self._names = names
+        self._problems = problems
+
+    def node(self, value: Any, name: str) -> Node:
+        """The value that is called ``name``."""
+        self._names.append(name)
+        line = len(self._names)
+        match value:
+            case dict():
+                if is_unrepresentable(value):
+                    code, message = self._problems.codes.bad_value, f"{value[TAG]} is no JSON value"
+                    self._problems.on(line, 0, code, message, hint="convert it first")
+                entries = []
+                for key, part in value.items():
+                    node = self.node(part, f"{name}.{key}" if name else key)
+                    entries.append(Entry(key, node, node.line, 0))
+                return Fields(tuple(entries), line, 0)
+            case list():
+                return Items(tuple(self.node(part, f"{name}[{at}]") for at, part in enumerate(value)), line, 0)
+            case bool() | None:
+                return Scalar(value, {True: "true", False: "false", None: "null"}[value], line, 0)
+            case _:
+                return Scalar(value, value if isinstance(value, str) else repr(value), line, 0)
 
 
 @contextmanager

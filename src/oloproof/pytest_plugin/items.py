@@ -28,8 +28,8 @@ class Projects(Protocol):
     def tolerates_cases(self) -> bool:
         """Cases that did not pass are expected failures."""
 
-    def tested(self, source: Source) -> tuple[Outcome, StoredRun | None]:
-        """What became of a project, and its run where it was decided."""
+    def tested(self, source: Source) -> tuple[Outcome, StoredRun | str]:
+        """What became of a project, and its run where it was decided, else why it was not."""
 
 
 class ProjectFile(pytest.File):
@@ -68,11 +68,9 @@ class Tested:
     def stored(self) -> StoredRun:
         """The run as the store has it. Fails the test that asks where there is none."""
         __tracebackhide__ = True
-        outcome, stored = self._projects.tested(self._source)
-        if stored is None:
-            said = [line for line in outcome.said.splitlines() if line.strip() and line != f"run {outcome.run}"]
-            lines = (inert(line, TEXT_LIMIT) for line in said)
-            pytest.fail("\n".join((*lines, f"`oloproof run` ended with exit {outcome.exit_code}")), pytrace=False)
+        _, stored = self._projects.tested(self._source)
+        if isinstance(stored, str):
+            _fail(stored)
         return stored
 
     def exit_code(self) -> int:

@@ -55,10 +55,9 @@ def outcome_of(source: Source, shared: Path, arguments: Sequence[str]) -> Outcom
         found = known_outcome(source, shared)
         if found is not None:
             return found
-        begun = shared / f"{source.number}.begun"
-        if begun.exists():
+        if has_begun(source, shared):
             return Outcome(exit_code=ExitCode.BROKEN, run=None, said="the process that ran it did not see its end")
-        begun.touch()
+        _begun_at(source, shared).touch()
         outcome = _run(source, shared / f"{source.number}.run", arguments)
         _kept_at(source, shared).write_bytes(encode(outcome))
         return outcome
@@ -68,6 +67,15 @@ def known_outcome(source: Source, shared: Path) -> Outcome | None:
     """What became of the project, None where nobody has run it to its end."""
     kept = _kept_at(source, shared)
     return decode(kept.read_bytes(), type=Outcome) if kept.exists() else None
+
+
+def has_begun(source: Source, shared: Path) -> bool:
+    """Whether somebody has begun to run it."""
+    return _begun_at(source, shared).exists()
+
+
+def _begun_at(source: Source, shared: Path) -> Path:
+    return shared / f"{source.number}.begun"
 
 
 def _kept_at(source: Source, shared: Path) -> Path:

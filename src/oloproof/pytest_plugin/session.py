@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from oloproof.errors import ExitCode, OloproofError
-from oloproof.pytest_plugin.items import ProjectFile, ProjectTest
-from oloproof.pytest_plugin.once import Outcome, Source, known_outcome, outcome_of
+from oloproof.pipeline.world import CONFIG, open_store
+from oloproof.pytest_plugin.items import ProjectFile, ProjectTest, problem_lines
+from oloproof.pytest_plugin.once import Outcome, Source, has_begun, known_outcome, outcome_of
 from oloproof.pytest_plugin.stored import StoredRun
-from oloproof.reports.inert import inert
-from oloproof.store import Store
+from oloproof.reports.inert import TEXT_LIMIT, inert
 
 _WORKER_INPUT = "oloproof"
-STORE = ".oloproof"
 
 
 def watch_over(config: pytest.Config) -> None:
@@ -49,15 +48,15 @@ class Projects:
         self._arguments = () if baseline is None else ("--baseline", str(baseline))
         self._names = {path.name for path in sources}
         self._fails_for_it = False
-        self._tested: dict[int, tuple[Outcome, StoredRun | None]] = {}
+        self._tested: dict[int, tuple[Outcome, StoredRun | str]] = {}
 
     @property
     def tolerates_cases(self) -> bool:
         """Cases that did not pass are expected failures."""
         return bool(self._config.getoption("oloproof_cases") == "xfail")
 
-    def tested(self, source: Source) -> tuple[Outcome, StoredRun | None]:
-        """The project's outcome, and its run where it was decided. The first to ask runs it."""
+    def tested(self, source: Source) -> tuple[Outcome, StoredRun | str]:
+        """The project's outcome, and its run where it was decided, else why it was not. The first to ask runs it."""
         if source.number not in self._tested:
             outcome = outcome_of(source, self._shared, self._arguments)
             self._tested[source.number] = outcome, _opened(source, outcome)
@@ -117,7 +116,7 @@ class Projects:
 
     def pytest_unconfigure(self) -> None:
         for _, stored in self._tested.values():
-            if stored is not None:
+            if isinstance(stored, StoredRun):
                 stored.close()
         if not self._is_worker:
             rmtree(self._shared, ignore_errors=True)
@@ -129,22 +128,26 @@ class Projects:
 
     def _told(self, source: Source, outcome: Outcome | None) -> str:
         if outcome is None:
-            return "the verdict was not decided: none of its tests began, so it was not run"
+            begun = has_begun(source, self._shared)
+            why = "its run did not come to an end" if begun else "none of its tests began, so it was not run"
+            return f"the verdict was not decided: {why}"
         stored = self.tested(source)[1]
-        if stored is None:
-            return f"the verdict was not decided: `oloproof run` ended with exit {outcome.exit_code}"
+        if isinstance(stored, str):
+            return f"the verdict was not decided: {stored.splitlines()[-1]}"
         return f"run {stored.view.run_id}: {stored.view.gate}; {stored.view.inspect}"
 
 
-def _opened(source: Source, outcome: Outcome) -> StoredRun | None:
-    """The decided run, None where there is none that can be read."""
+def _opened(source: Source, outcome: Outcome) -> StoredRun | str:
+    """The decided run, or what is told where there is none that can be read, inert."""
+    ended = f"`oloproof run` ended with exit {outcome.exit_code}"
     if not outcome.is_decided or outcome.run is None:
-        return None
+        said = (line for line in outcome.said.splitlines() if line.strip() and line != f"run {outcome.run}")
+        return "\n".join((*(inert(line, TEXT_LIMIT) for line in said), ended))
     try:
-        store = Store.open(source.path.parent / STORE, create=False)
-        return StoredRun(store, outcome.run, config="" if source.typed == "oloproof.yaml" else source.typed)
-    except OloproofError:
-        return None
+        store = open_store(source.path, create=False)
+        return StoredRun(store, outcome.run, config="" if source.typed == CONFIG else source.typed)
+    except OloproofError as error:
+        return "\n".join((*problem_lines(error), f"{ended}, and the run cannot be read"))
 
 
 def _path_of(argument: str, directory: str) -> Path:

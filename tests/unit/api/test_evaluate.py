@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from contextlib import chdir
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,8 @@ def test_rules_that_let_it_through_and_none_at_all():
     assert oloproof.evaluate(echo, [case("c1")], evaluators=[RIGHT], rules=[NONE_WRONG]).exit_code == 0
     ungated = oloproof.evaluate(echo, [case("c1")], evaluators=[RIGHT])
     assert (ungated.verdict, ungated.exit_code, len(ungated.rules)) == ("NOT_GATED", 3, 0)
+    chosen = oloproof.evaluate(echo, [case("c1")], evaluators=[RIGHT], policy="none")
+    assert (chosen.exit_code, chosen.gate.why) == (0, "no gate was asked for")
     policy = {"version": 1, "rules": [NONE_WRONG | {"requires_manual_review": True}]}
     assert oloproof.evaluate(echo, [case("c1")], evaluators=[RIGHT], policy=policy).exit_code == 4
 
@@ -216,6 +219,9 @@ def test_a_dataset_in_a_file(tmp_path):
         ([case("c1"), case("c1")], {"evaluators": [RIGHT]}, r"cases\[1\].*the first at cases\[0\]"),
         (["c1"], {"evaluators": [RIGHT]}, r"cases\[0\]: a row must be a mapping"),
         ([], {"evaluators": [RIGHT]}, "the dataset has no cases"),
+        (None, {"evaluators": [RIGHT]}, "not a NoneType"),
+        ([{"id": "c1", "input": {"on": date(2026, 11, 30)}}], {"evaluators": [RIGHT]}, r"cases\[0\].input.on: date"),
+        ([case("c1")], {"evaluators": [RIGHT | {"only": b"x"}]}, r"evaluators\[0\].only: bytes .* is no JSON value"),
     ],
 )
 def test_what_is_wrong_is_told_at_its_place_before_anything_is_called(cases, asked, told):
