@@ -63,7 +63,7 @@ test-world: $(VENV)/.installed-world ## Run the tests that kill processes, or ne
 	$(BIN)/pytest -q -n 2 $(wildcard $(WORLD))
 
 bench: $(VENV)/.installed-world ## Print the benchmarks' ratios
-	@for name in startup run judge rules compare plan imports page view runtime service; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@for name in startup run judge many rules compare plan imports page view runtime service; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache examples/*/.oloproof

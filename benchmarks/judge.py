@@ -34,12 +34,12 @@ policy: {version: 1, rules: [{id: called, metric: agent_tool_lookup_order_called
 """
 
 
-def write_project(root: Path, items: int) -> None:
+def write_project(root: Path, items: int, *, cases: int = CASES) -> None:
     root.mkdir()
     (root / "oloproof.yaml").write_text(CONFIG)
     tools = ("lookup_order", "search", "issue_refund", "get_user", "send_mail")
-    with (root / "traces.jsonl").open("w") as traces, (root / "cases.jsonl").open("w") as cases:
-        for number in range(CASES):
+    with (root / "traces.jsonl").open("w") as traces, (root / "cases.jsonl").open("w") as dataset:
+        for number in range(cases):
             steps: list[dict[str, object]] = []
             for index in range(1, STEPS + 1, 2):
                 tool = tools[(number + index) % len(tools)]
@@ -64,7 +64,7 @@ def write_project(root: Path, items: int) -> None:
                 "expected": {"tools": ["lookup_order", "issue_refund"]},
                 "metadata": {"surface": ("chat", "mail", "voice")[number % 3]},
             }
-            cases.write(json.dumps(case) + "\n")
+            dataset.write(json.dumps(case) + "\n")
 
 
 def decode_s(path: Path) -> float:

@@ -149,7 +149,7 @@ def _judge(
 ) -> Report:
     """Without a dataset (``cases`` None) the recordings are their own."""
     wished(project, request)  # recordings stop for nothing, and who asks for it is told
-    recordings = Recordings(project, system, None if cases is None else list(cases))
+    recordings = Recordings(project, system, cases)
     identity = configured_identity(project, recordings.source)
     with ExitStack() as workers:
         with _failure_kept(project, request, ports):

@@ -7,7 +7,7 @@ could hold a duplicate key, is read again by the slow reader, which knows where 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from oloproof.errors import Problem, UsageError
 from oloproof.model.case import Case
 from oloproof.model.collector import collector_paused
-from oloproof.model.project import Project, RecordedSystem
+from oloproof.model.fingerprints import Fingerprints
+from oloproof.model.project import Project
 from oloproof.model.values import BOM
 from oloproof.project import codes, shape
 from oloproof.project.codes import DATASET
@@ -79,8 +80,13 @@ class Cases(Struct, frozen=True, kw_only=True):
         return self.count
 
     def _again(self) -> Iterator[Case]:
+        """Every row was found sound before, so it is not looked for keys that it gives twice."""
         problems, digest = Problems(str(self.path), codes=DATASET), hashlib.sha256()
-        yield from _read(self.path, problems, digest)
+        for located in _jsonl_rows(self.path, problems, digest):
+            decoded = _decoded_again(located)
+            row = _read_again(located, problems) if decoded is None else decoded
+            if row is not None:
+                yield _case(row, located.line)
         if digest.hexdigest() != self.digest:
             problems.on(0, 0, codes.CHANGED, "the dataset changed while it was being used", hint="run again")
         problems.raise_any()
@@ -96,39 +102,61 @@ def read_cases(project: Project) -> Cases:
     path = Path(project.dataset)
     problems = Problems(str(path), codes=DATASET)
     digest = hashlib.sha256()
-    streamed = path.suffix.lower() in STREAMED and not isinstance(project.system.kind, RecordedSystem)
-    cases = _reviewed(_read(path, problems, digest), project, problems, held=not streamed)
+
+    def again() -> Iterator[Case]:
+        return _read(path, Problems(str(path), codes=DATASET), hashlib.sha256())
+
+    streamed = again if path.suffix.lower() in STREAMED else None
+    cases = _reviewed(_read(path, problems, digest), project, problems, again=streamed)
     return replace(cases, digest=digest.hexdigest())
 
 
 def cases_of(node: Node, project: Project, problems: Problems) -> Cases:
     """The cases that are written in ``node``, checked likewise; all of them are held, and their digest is none yet."""
-    return _reviewed(_cases_of_nodes(_row_nodes(node, problems), problems), project, problems, held=True)
+    return _reviewed(_cases_of_nodes(_row_nodes(node, problems), problems), project, problems)
 
 
-def _reviewed(cases: Iterable[Case], project: Project, problems: Problems, *, held: bool) -> Cases:
+def _reviewed(
+    cases: Iterable[Case],
+    project: Project,
+    problems: Problems,
+    *,
+    again: Callable[[], Iterable[Case]] | None = None,
+) -> Cases:
+    """Where they can be had ``again``, they are not held."""
     review = Review(problems, project, whole=True)
     kept: list[Case] = []
-    lines: dict[str, int] = {}
+    ids = Fingerprints()
     with collector_paused():
         for case in cases:
-            if case.id in lines:
-                message = f"two cases have the id {shown(case.id)}, the first on line {lines[case.id]}"
-                problems.on(case.line, 0, codes.DUPLICATE_ID, message, hint="give each case an id of its own")
-            lines.setdefault(case.id, case.line)
+            ids.add(case.id)
             review.see(case)
-            if held:
+            if again is None:
                 kept.append(case)
-    if not lines and not problems.found:
+        if repeated := ids.repeated():
+            _refuse_repeated(kept if again is None else again(), repeated, problems)
+    if not len(ids) and not problems.found:
         problems.on(0, 0, codes.NO_CASES, "the dataset has no cases")
     return Cases(
         path=Path(problems.file),
-        count=len(lines),
+        count=len(ids),
         warnings=review.conclude(),
         related=review.related,
         digest="",
-        held=tuple(kept) if held else None,
+        held=tuple(kept) if again is None else None,
     )
+
+
+def _refuse_repeated(cases: Iterable[Case], hashes: Collection[int], problems: Problems) -> None:
+    """Note the cases whose id an earlier one has, among those whose ids have one of these hashes."""
+    first: dict[str, int] = {}
+    for case in cases:
+        if hash(case.id) not in hashes:
+            continue
+        if case.id in first:
+            message = f"two cases have the id {shown(case.id)}, the first on line {first[case.id]}"
+            problems.on(case.line, 0, codes.DUPLICATE_ID, message, hint="give each case an id of its own")
+        first.setdefault(case.id, case.line)
 
 
 def check_cases(cases: Sequence[Case], project: Project, *, file: str) -> tuple[str, ...]:
@@ -266,6 +294,13 @@ def _decoded(block: Sequence[_Located]) -> list[Row] | None:
     except (msgspec.MsgspecError, RecursionError, OverflowError):
         pass
     return None
+
+
+def _decoded_again(located: _Located) -> Row | None:
+    try:
+        return _decode_row(located.data)
+    except (msgspec.MsgspecError, RecursionError, OverflowError):
+        return None
 
 
 def _read_again(located: _Located, problems: Problems) -> Row | None:

@@ -21,6 +21,7 @@ from oloproof.evaluators.base import ReferenceEvaluator
 from oloproof.evaluators.canary import CanaryAbsent
 from oloproof.model.case import Case
 from oloproof.model.evidence import CaseProblem
+from oloproof.model.fingerprints import Fingerprints
 from oloproof.model.project import METADATA_PREFIX, Project
 from oloproof.model.values import lookup
 from oloproof.project import codes
@@ -60,8 +61,7 @@ class Review:
         self._empty_slices = {spec.path for spec in project.slices if spec.kind == "metadata"} if whole else set()
         self._metadata: set[str] = set()
         self._clusters = Clustering(project, self._config) if whole else None
-        self._inputs: set[int] = set()
-        self._repeated = 0
+        self._inputs = Fingerprints()
 
     def see(self, case: Case) -> None:
         """The next case."""
@@ -80,9 +80,7 @@ class Review:
         if self._clusters is not None:
             self._clusters.see(case)
         if case.input is not None:
-            seen = len(self._inputs)
-            self._inputs.add(_digest(case))
-            self._repeated += len(self._inputs) == seen
+            self._inputs.add(_encode(case.input))
 
     @property
     def related(self) -> bool:
@@ -161,9 +159,11 @@ class Review:
             yield f"nothing reads {', '.join(f'expected.{key} ({_cases(count)})' for key, count in unread)}"
 
     def _identical_inputs(self) -> Iterable[str]:
-        if self._repeated:
-            verb, noun = ("repeats", "case") if self._repeated == 1 else ("repeat", "cases")
-            yield f"{self._repeated:,} {noun} {verb} the input of an earlier case; every case is executed"
+        # 64 bits are enough for a count that is only told
+        repeated = len(self._inputs) - self._inputs.distinct()
+        if repeated:
+            verb, noun = ("repeats", "case") if repeated == 1 else ("repeat", "cases")
+            yield f"{repeated:,} {noun} {verb} the input of an earlier case; every case is executed"
 
 
 def _suggesting(text: str, hint: str) -> str:
@@ -176,11 +176,6 @@ def _paths(metadata: dict[str, Any], prefix: str) -> Iterator[str]:
         yield f"{METADATA_PREFIX}{prefix}{key}"
         if isinstance(value, dict):
             yield from _paths(value, f"{prefix}{key}.")
-
-
-def _digest(case: Case) -> int:
-    # 64 bits are enough for a count that is only told; the inputs themselves may be large
-    return hash(_encode(case.input))
 
 
 def _cases(count: int) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,7 @@ from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers import recordings
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.evidence import CaseProblem
+from oloproof.model.fingerprints import Fingerprints
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import MOST_TRIALS, ImportSpec, Project, RecordedSystem
 from oloproof.model.recording import READ, SKIM, Recording, brings_a_case, to_attempt, to_case
@@ -44,11 +46,16 @@ class Attempted(NamedTuple):
     before: tuple[Attempt, ...] = ()
 
 
+_Found = tuple[tuple[str, int], Recording, SourceRef | None]
+"""The file and the line or number in it, the recording, and where it lies in a file of recordings."""
+
+
 class Recordings:
     """The recorded system of a project. Files are hashed when this is built, and read when attempts are asked for."""
 
-    def __init__(self, project: Project, system: RecordedSystem, cases: Sequence[Case] | None) -> None:
-        """``cases`` None: the recordings are their own dataset. Raises UsageError for a file that cannot be read."""
+    def __init__(self, project: Project, system: RecordedSystem, cases: Iterable[Case] | None) -> None:
+        """``cases``, which can be gone through more than once; None: the recordings are their own dataset. Raises
+        UsageError for a file that cannot be read."""
         self._import = None if system.imported is None else _import(system.files, system.imported)
         formats = "" if self._import is None else f" ({', '.join(self._import.formats)})"
         self.source = printable(f"recorded {' '.join(system.patterns)}{formats}")
@@ -62,9 +69,11 @@ class Recordings:
         self._reader = READ if looks_inside else SKIM
         self._strict = system.imported is not None and system.imported.strict
         self._own_dataset = cases is None
-        self._cases = {case.id: case for case in cases or ()}
+        self._cases = () if cases is None else cases
+        self._joined = Joined(self._cases)
         self._files = [(file, _reference(file, project.directory), _digest(file)) for file in system.files]
         self._stopped = False
+        self._read_count = 0
         self._ignored = 0
         self._lacking = 0
 
@@ -97,58 +106,76 @@ class Recordings:
 
         After the first problem nothing more is yielded; the rest is still checked, and a UsageError tells all.
         """
-        seen: dict[tuple[str, int], tuple[str, int]] = {}
+        seen = Fingerprints()
+        highest = 1
         problems: list[Problem] = []
         keys: dict[str, tuple[str, Case]] = {}
         most = self._project.trials or MOST_TRIALS
         for place, recording, source in self._read():
-            first = seen.setdefault((recording.case, recording.trial), place)
+            seen.add((recording.case, recording.trial))
+            highest = max(highest, recording.trial)
             case: Case | None
             if self._own_dataset:
                 case = to_case(recording)
                 if not case.expected.keys() <= keys.keys():
                     keys |= {key: (place[0], replace(case, line=place[1])) for key in case.expected if key not in keys}
             else:
-                case = self._cases.get(recording.case)
+                case = self._joined.find(recording.case)
                 self._ignored += brings_a_case(recording)
-            if first is not place or case is None or recording.trial > most or self._own_dataset:
-                problems += self._problems(place, recording, case, first, source)
+            if case is None or recording.trial > most or self._own_dataset:
+                problems += self._problems(place, recording, case, source)
                 if len(problems) >= MOST_PROBLEMS:
                     break
             if case is not None and not problems:
                 yield Attempted(case, to_attempt(recording), source)
+        problems += self._recorded_twice(seen.repeated())
         if problems:
-            raise UsageError(problems[:MOST_PROBLEMS])
+            raise UsageError(sorted(problems, key=lambda problem: problem.line)[:MOST_PROBLEMS])
         for file, case in keys.values():
             # One case a key is enough to find an `expected` key that nothing reads and that is nearly one that is read.
             check_cases([case], self._project, file=file)
         not_run = AttemptError(kind="not_run", message="the run was stopped") if self._stopped else None
-        self.trials = self._project.trials or max((trial for _, trial in seen), default=1)
-        for case in self._cases.values() if not self._own_dataset else self._incomplete(seen):
-            for trial in range(1, self.trials + 1):
-                if (case.id, trial) not in seen:
-                    self._lacking += 1
-                    yield Attempted(case, Attempt(case_id=case.id, trial=trial, error=not_run))
+        self.trials = self._project.trials or highest
+        for case_id, trial, case in self._lacking_trials():
+            self._lacking += 1
+            yield Attempted(case, Attempt(case_id=case_id, trial=trial, error=not_run))
 
-    def _read(self) -> Iterator[tuple[tuple[str, int], Recording, SourceRef | None]]:
-        return self._read_own() if self._import is None else self._read_foreign(self._import)
+    def _lacking_trials(self) -> Iterator[tuple[str, int, Case]]:
+        """The cases and trials for which there is no recording."""
+        if self.trials == 1:
+            yield from ((case.id, 1, case) for case in self._joined.rest())
+            return
+        recorded = {(recording.case, recording.trial) for _, recording, _ in self._read_again()}
+        for case in self._incomplete(recorded) if self._own_dataset else self._cases:
+            yield from (
+                (case.id, trial, case) for trial in range(1, self.trials + 1) if (case.id, trial) not in recorded
+            )
 
-    def _read_foreign(self, found: Import) -> Iterator[tuple[tuple[str, int], Recording, None]]:
-        for item in found.recordings():
+    def _read(self) -> Iterator[_Found]:
+        """Every recording, until it is stopped."""
+        for found in self._read_own() if self._import is None else self._read_foreign(self._import):
             if self._stopped:
                 self.interrupted = True
                 return
+            self._read_count += 1
+            yield found
+
+    def _read_again(self) -> Iterator[_Found]:
+        """Those that were read, once more."""
+        if self._import is None or self._system.imported is None:
+            return islice(self._read_own(), self._read_count)
+        return islice(self._read_foreign(_import(self._system.files, self._system.imported)), self._read_count)
+
+    def _read_foreign(self, found: Import) -> Iterator[_Found]:
+        for item in found.recordings():
             yield (item.file, item.number), item.recording, None
         if self._strict:
             found.refuse_losses()
 
-    def _read_own(self) -> Iterator[tuple[tuple[str, int], Recording, SourceRef]]:
+    def _read_own(self) -> Iterator[_Found]:
         for file, reference, digest in self._files:
             with open(file, "rb") as lines:
                 for line, recording in recordings.decode(lines, reader=self._reader, file=file):
-                    if self._stopped:
-                        self.interrupted = True
-                        return
                     yield (file, line.number), recording, SourceRef(reference, digest, line.offset, line.length)
 
     def _incomplete(self, seen: Collection[tuple[str, int]]) -> Iterator[Case]:
@@ -178,29 +205,34 @@ class Recordings:
             raise UsageError(problems[:MOST_PROBLEMS])
         yield from lacking
 
-    def _read_again(self) -> Iterator[tuple[tuple[str, int], Recording, SourceRef | None]]:
-        if self._import is None or self._system.imported is None:
-            return self._read_own()
-        return self._read_foreign(_import(self._system.files, self._system.imported))
+    def _recorded_twice(self, hashes: Collection[int]) -> Iterator[Problem]:
+        """The recordings whose case and trial have one before, among those that have one of these hashes. All are read
+        again for it."""
+        first: dict[tuple[str, int], tuple[str, int]] = {}
+        for (file, line), recording, _ in self._read_again() if hashes else ():
+            key = recording.case, recording.trial
+            if hash(key) not in hashes or recording.trial > (self._project.trials or MOST_TRIALS):
+                continue
+            if key in first:
+                before, at = first[key]
+                what = f"case {recording.case!r}, trial {recording.trial}, was recorded already at {before}:{at}"
+                yield Problem("OLO310", what, "number the trials of a case 1, 2, 3 …", file=file, line=line)
+            first.setdefault(key, (file, line))
 
     def _problems(
         self,
         place: tuple[str, int],
         recording: Recording,
         case: Case | None,
-        first: tuple[str, int],
         source: SourceRef | None,
     ) -> list[Problem]:
-        """What is wrong with a recording beside the others. ``first`` is where its case and trial were found first."""
+        """What is wrong with a recording."""
         file, line = place
         most = self._project.trials or MOST_TRIALS
         if recording.trial > most:
             what = f"trial {recording.trial:,} of case {recording.case!r}, and a case has at most {most:,}"
             hint = "number the trials of a case 1, 2, 3 …, and write `trials:`, how many they are"
             return [Problem("OLO631", what, hint, file=file, line=line)]
-        if first is not place:
-            what = f"case {recording.case!r}, trial {recording.trial}, was recorded already at {first[0]}:{first[1]}"
-            return [Problem("OLO310", what, "number the trials of a case 1, 2, 3 …", file=file, line=line)]
         if case is None:
             what = f"a recording of {recording.case!r}, and the dataset has no such case"
             return [Problem("OLO311", what, "record the dataset's cases under their own ids", file=file, line=line)]
@@ -211,6 +243,44 @@ class Recordings:
             Problem("OLO312", f"case {case.id!r}: {wrong}", wrong.hint, file, line, _column(place, source, wrong))
             for wrong in dict.fromkeys(wrongs)
         ]
+
+
+class Joined:
+    """Finds the case of each recording. What was recorded in the order of the dataset is found without keeping any; a
+    case that was passed over is kept until its recording comes, and all are once a case is asked for again later."""
+
+    def __init__(self, cases: Iterable[Case]) -> None:
+        self._cases = cases
+        self._unread = iter(cases)
+        self._passed: dict[str, Case] = {}
+        self._all: dict[str, Case] | None = None
+        self._last: Case | None = None
+
+    def find(self, case_id: str) -> Case | None:
+        """The case of this id, None where there is none."""
+        if self._last is not None and self._last.id == case_id:
+            return self._last
+        found = self._passed.pop(case_id, None)
+        if found is None and self._all is None:
+            found = self._next(case_id)
+        if found is None:
+            if self._all is None:
+                self._all = {case.id: case for case in self._cases}
+            found = self._all.get(case_id)
+        self._last = found or self._last
+        return found
+
+    def rest(self) -> Iterator[Case]:
+        """The cases that were never asked for, in their order."""
+        yield from self._passed.values()
+        yield from self._unread
+
+    def _next(self, case_id: str) -> Case | None:
+        for case in self._unread:
+            if case.id == case_id:
+                return case
+            self._passed[case.id] = case
+        return None
 
 
 def _import(files: Sequence[str], spec: ImportSpec) -> Import:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oloproof.errors import UsageError
 from oloproof.model.case import Case
+from oloproof.model.fingerprints import Fingerprints
 from oloproof.model.project import Project, RecordedSystem, SystemSpec
-from oloproof.runner.recorded import Recordings
+from oloproof.runner.recorded import Joined, Recordings
 
 
 def recordings(directory: Path, *lines: dict[str, Any], cases: Sequence[str] | None = None) -> Recordings:
@@ -85,3 +88,63 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         of_file(path)
     (problem,) = caught.value.problems
     assert (problem.code, problem.message) == ("OLO313", "cannot be read: it is no regular file")
+
+
+class Counted(list[Case]):
+    """Cases, and how many were taken from them so far."""
+
+    taken = 0
+
+    def __iter__(self) -> Iterator[Case]:
+        for case in list.__iter__(self):
+            self.taken += 1
+            yield case
+
+
+def of(names: str) -> Counted:
+    return Counted(Case(id=name) for name in names)
+
+
+@given(st.permutations("abcdefgh"), st.integers(0, 8), st.lists(st.sampled_from("abcdefghxy"), max_size=5))
+def test_cases_are_found_in_any_order_and_the_rest_is_known(order: list[str], count: int, later: list[str]) -> None:
+    cases = of("abcdefgh")
+    joined = Joined(cases)
+    asked = [*order[:count], *later]
+    for name in asked:
+        found = joined.find(name)
+        assert (found.id if found is not None else None) == (name if name in "abcdefgh" else None)
+    assert [case.id for case in joined.rest()] == [name for name in "abcdefgh" if name not in asked]
+
+
+def test_in_the_order_of_the_dataset_no_case_is_read_before_its_recording_comes() -> None:
+    cases = of("abcdef")
+    joined = Joined(cases)
+    for number, name in enumerate("abcdef", 1):
+        for _ in range(2):
+            assert joined.find(name) is cases[number - 1]
+        assert cases.taken == number
+
+
+def test_a_stop_among_trials_leaves_out_what_was_not_read_and_nothing_else(tmp_path: Path) -> None:
+    own = recordings(tmp_path, *LINES, {"case": "b", "trial": 2}, cases=["a", "b"])
+    attempts = []
+    for item in own.attempts():
+        error = item.attempt.error
+        attempts.append((item.attempt.case_id, item.attempt.trial, error and error.kind))
+        if len(attempts) == 3:
+            own.stop()
+    assert attempts == [("a", 1, None), ("b", 1, None), ("a", 2, None), ("b", 2, "not_run")]
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+def test_equal_hashes_are_no_repetition(tmp_path: Path, trials: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def all_alike(prints: Fingerprints) -> frozenset[int]:
+        return frozenset(hash((case, trial)) for case in "ab" for trial in (1, 2))
+
+    monkeypatch.setattr(Fingerprints, "repeated", all_alike)
+    lines = [{"case": case, "trial": trial} for trial in range(1, trials + 1) for case in "ab"]
+    own = recordings(tmp_path, *lines, cases=["a", "b"])
+    assert len(list(own.attempts())) == 2 * trials
+    twice = recordings(tmp_path, *lines, lines[0], cases=["a", "b"])
+    with pytest.raises(UsageError, match=r"case 'a', trial 1, was recorded already at .*traces.jsonl:1 \[OLO310\]"):
+        list(twice.attempts())
