@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -26,6 +27,14 @@ def stored(tmp_path: Path) -> Path:
     project(tmp_path)
     assert oloproof(tmp_path, "run").code == 0
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewing]:
+    directory = project(tmp_path_factory.mktemp("viewed"))
+    assert oloproof(directory, "run").code == 0
+    with viewing(directory) as found:
+        yield found
 
 
 @contextmanager
@@ -85,6 +94,27 @@ def test_it_ends_with_0_also_while_somebody_follows_a_run(how: signal.Signals, s
             assert next(events.iter_lines()) == "event: progress"
             code, err = view.ended(how)
         assert (code, err.count("\n")) == (0, 1), err
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        ("GET / HTTP/1.0\r\n", b"421"),
+        ("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n", b"400"),
+        ("GET http://127.0.0.1/ HTTP/1.1\r\nHost: evil.example\r\n", b"421"),
+        ("GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n", b"404"),
+        ("GET /runs/%ed%a0%80%00 HTTP/1.1\r\nHost: localhost\r\n", b"404"),
+        ("GET /runs/latest/case?id=%ff&trial=%ff HTTP/1.1\r\nHost: localhost\r\n", b"400"),
+        ("nonsense\r\n", b"400"),
+    ],
+)
+def test_a_request_that_no_browser_sends_gets_an_answer(request_: str, status: bytes, view: Viewing) -> None:
+    host, port = view.base.removeprefix("http://").split(":")
+    token = parse_qs(urlsplit(view.address).query)["token"][0]
+    cookie = f"Cookie: oloproof_view_{port}={token}\r\nConnection: close\r\n\r\n"
+    with socket.create_connection((host, int(port)), timeout=WAIT_S) as line:
+        line.sendall(f"{request_}{cookie}".encode())
+        assert line.recv(12).partition(b" ")[2] == status
 
 
 def test_a_taken_port_is_refused(stored: Path) -> None:

@@ -33,6 +33,7 @@ def serve(app: Any, on: socket.socket, stop: Event, ready: Callable[[], None]) -
         ws="none",
         lifespan="off",
         log_config=None,
+        log_level="error",
         access_log=False,
         server_header=False,
         proxy_headers=False,

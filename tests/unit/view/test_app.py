@@ -15,6 +15,7 @@ from fakes import stored
 from fakes.asgi import Asking
 from fakes.pages import PACKED, Tags, unpacked
 from golden.specimens import NASTY
+from oloproof.errors import BrokenError
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import PASS, Judgment
 from oloproof.model.tally import Measured
@@ -23,6 +24,7 @@ from oloproof.store import Store, stored_case
 pytest.importorskip("starlette", reason="the extra oloproof[view] is not installed")
 
 from oloproof.view.app import Door, Shelf, viewer
+from oloproof.view.pages import wrong
 
 TOKEN = "the-token"
 DONE = "20261130T101502-done"
@@ -276,6 +278,11 @@ def test_a_store_that_is_gone_or_damaged_meanwhile_is_told(directory: Path, tmp_
         answer = inside.get(address)
         assert (answer.status_code, "OLO610" in answer.text) == (404, True)
     assert not directory.exists()
+
+
+@pytest.mark.parametrize(("code", "status"), [("OLO505", 503), ("OLO508", 500)])
+def test_a_store_that_is_busy_can_be_asked_again(code: str, status: int) -> None:
+    assert wrong(BrokenError("kept locked", code=code)).status == status
 
 
 def test_an_error_of_ours_is_told_and_printed(
