@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fakes.projects import Done, answered, oloproof, project, write_lines
+from fakes.projects import Done, answered, oloproof, project, spawned, write_lines
 from oloproof.store import Store
 
 APP = """
@@ -68,6 +69,17 @@ def test_what_was_done_is_taken_over_and_told_everywhere(tmp_path: Path) -> None
     case = oloproof(tmp_path, "inspect", "latest", "--case", "c1", "--json").json
     assert (case["taken_from"], case["output"]) == (source, {"answer": "yes"})
     assert "taken_from" not in oloproof(tmp_path, "inspect", "latest", "--case", "c4", "--json").json
+
+
+def test_events_tell_what_is_taken_over(tmp_path: Path) -> None:
+    suite(tmp_path, "yes")
+    oloproof(tmp_path, "run")
+    write_lines(tmp_path / "cases.jsonl", answered("yes", "yes"))
+    (source,) = ids(tmp_path)
+    events = [json.loads(line) for line in spawned(tmp_path, "run", "--reuse", "--json-events").out.splitlines()]
+    told = [event["taken_from"] for event in events if event["event"] == "case_finished"]
+    assert told == [source, None]
+    assert sorted(event["case"] for event in events if event["event"] == "case_started") == ["c1", "c2"]
 
 
 def test_without_the_option_everything_is_run(tmp_path: Path) -> None:

@@ -33,6 +33,11 @@ CASES = 60
 APP = """
 from oloproof import current_case, system
 
+REFUSED = set()
+
+class Refused(Exception):
+    status_code = 503
+
 @system(records=["agent_trajectory/v1"])
 def run(case):
     current = current_case()
@@ -41,6 +46,9 @@ def run(case):
     with current.trace() as trace:
         for tool in case:
             trace.tool_call(tool, {"seed": current.seed})
+        if "b" in case and (current.id, current.trial) not in REFUSED:
+            REFUSED.add((current.id, current.trial))
+            raise Refused("once in each process")
     return {"answer": "yes" if "c" in case else "no"}
 """
 EVALUATORS = [
@@ -61,8 +69,9 @@ def suite(directory: Path, *, noise: int = 0) -> Path:
         }
         for number in range(CASES)
     ]
+    system = {"callable": "app:run", "retry": {"backoff": {"first_s": 0.001}}}
     rule = {"id": "floor", "metric": "right", "min": 0.2}
-    return project(directory, app=APP, cases=cases, rules=[rule], evaluators=EVALUATORS, trials=2)
+    return project(directory, app=APP, cases=cases, rules=[rule], evaluators=EVALUATORS, trials=2, system=system)
 
 
 class Told(Watch):

@@ -27,9 +27,15 @@ RUNNING = (
     "import os, threading\ndef run(case):\n    os.write({fd}, str(os.getpid()).encode())\n    threading.Event().wait()"
 )
 SPINNING = "import os\ndef run(case):\n    os.write({fd}, str(os.getpid()).encode())\n    while True: pass"
+SETTING_UP, TEARING_DOWN = (
+    "import os, threading\nclass run:\n    def run(self, case): ...\n    def "
+    + method
+    + "(self):\n        os.write({fd}, str(os.getpid()).encode())\n        threading.Event().wait()"
+    for method in ("setup", "teardown")
+)
 
 
-@pytest.mark.parametrize("source", [IMPORTING, RUNNING, SPINNING])
+@pytest.mark.parametrize("source", [IMPORTING, RUNNING, SPINNING, SETTING_UP, TEARING_DOWN])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_the_worker_dies_with_its_parent(tmp_path, source, number):
     fifo = tmp_path / "alive"

@@ -66,7 +66,8 @@ class CaseError(Struct, frozen=True, kw_only=True):
 
 class CaseFinished(Struct, frozen=True, kw_only=True, tag_field="event", tag="case_finished"):
     """An attempt has been judged, and is in the store. ``outcome`` sums up its ``verdicts``, which are by criterion;
-    ``duration_ms`` is None where no time was taken."""
+    ``duration_ms`` is None where no time was taken; ``taken_from`` is the run that made the attempt, where it was
+    another."""
 
     case: str
     trial: int
@@ -75,6 +76,7 @@ class CaseFinished(Struct, frozen=True, kw_only=True, tag_field="event", tag="ca
     verdicts: dict[str, Word]
     error: CaseError | None
     duration_ms: float | None
+    taken_from: str | None = None
 
 
 class RuleSettled(Struct, frozen=True, kw_only=True, tag_field="event", tag="rule_settled"):

@@ -88,6 +88,7 @@ class Telling(Listener):
                 verdicts=verdicts,
                 error=None if error is None else CaseError(kind=error.kind, message=error.message),
                 duration_ms=attempt.duration_ms,
+                taken_from=attempt.taken_from,
             )
         ]
 
