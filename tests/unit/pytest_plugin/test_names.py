@@ -7,7 +7,9 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fakes.hostile import ALIKE, HOSTILE
 from oloproof.pytest_plugin.names import LONGEST, node_name
+from oloproof.reports.inert import inert
 
 
 def test_plain_ids_stand_as_they_are():
@@ -28,6 +30,12 @@ def test_a_long_id_is_cut_and_keeps_apart_from_its_neighbours():
     first, second = node_name("x" * 5000 + "1"), node_name("x" * 5000 + "2")
     assert first != second
     assert len(first) == len(second) == LONGEST
+
+
+def test_no_hostile_id_looks_like_anything_else():
+    names = [node_name(text) for text in (*HOSTILE, *ALIKE)]
+    assert len(set(names)) == len({*HOSTILE, *ALIKE})
+    assert all("::" not in name and inert(name) == name and not set(name) & set('[]"') for name in names)
 
 
 @settings(max_examples=40, deadline=None)
