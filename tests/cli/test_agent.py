@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,12 @@ def test_an_event_a_line_and_then_the_result(home: Path) -> None:
     ]
     assert lines[-2].startswith("final_answer: 2 decisions, 512 tokens")
     assert lines[-1] == "Based on 1 retrieved passage(s): A chunk's text is a slice of its source. [spans.md#2]"
+
+
+def test_without_the_ranking_library_shared_words_are_counted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "bm25s", None)
+    done = agent(home, "a slice of its source", "--corpus", "pages", "--top-k", "1")
+    assert (done.code, '"score": 1.0' in done.out) == (0, True)
 
 
 def test_tenant_passages_and_budget_are_the_runs(home: Path) -> None:

@@ -17,6 +17,7 @@ from oloproof.model.tally import Amount, AtLeast, Distribution
 from oloproof.model.trajectory import Step
 
 UNITS: Mapping[QuantitySource, str] = {
+    "agent_decisions": "decisions",
     "agent_steps": "steps",
     "agent_tool_calls": "calls",
     "latency_ms": "ms",
@@ -26,6 +27,9 @@ UNITS: Mapping[QuantitySource, str] = {
 
 
 _NOTHING: Final = AtLeast(0)
+
+_DECIDED: Final = frozenset({"tool_call", "handoff", "decision", "final"})
+"""The steps by which an agent decides what is done next."""
 
 
 def observe(source: QuantitySource, reading: Reading | None) -> Amount:
@@ -38,8 +42,11 @@ def observe(source: QuantitySource, reading: Reading | None) -> Amount:
     if reading is None:
         return _NOTHING
     match source:
+        case "agent_decisions":
+            value: float = sum(step.kind in _DECIDED for step in reading.steps)
+            complete = True
         case "agent_steps":
-            value: float = len(reading.steps)
+            value = len(reading.steps)
             complete = True
         case "agent_tool_calls":
             value = len(reading.calls)

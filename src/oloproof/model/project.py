@@ -28,7 +28,7 @@ SliceKind = Literal[
 METADATA_PREFIX = "metadata."
 """What the name of a slice by metadata starts with."""
 
-QuantitySource = Literal["agent_steps", "agent_tool_calls", "latency_ms", "tokens", "cost_usd"]
+QuantitySource = Literal["agent_decisions", "agent_steps", "agent_tool_calls", "latency_ms", "tokens", "cost_usd"]
 
 
 TraceFormat = Literal[

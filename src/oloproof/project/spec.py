@@ -131,7 +131,8 @@ class QuantileEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     id: Annotated[Name, Meta(description="Its name in reports and rules.")]
     type: Literal["quantile"]
     source: Annotated[
-        QuantitySource, Meta(description="Steps or tool calls of a case, or a sum over its steps: time, tokens, cost.")
+        QuantitySource,
+        Meta(description="Steps, decisions or tool calls of a case, or a sum over its steps: time, tokens, cost."),
     ]
     quantile: Annotated[float, Meta(gt=0, lt=1, description="Which quantile, between 0 and 1: 0.95.")]
 

@@ -42,6 +42,7 @@ from oloproof.runtime.loop import AgentConfig, AgentLoop
 from oloproof.runtime.policy import Limits, Policy
 from oloproof.runtime.recording import to_trajectory
 from oloproof.runtime.registry import AsyncTool, FunctionTool, Retriever, RetrieveTool, ToolRegistry, ToolSpec
+from oloproof.runtime.retrieval import Bm25Retriever
 from oloproof.runtime.sinks import AuditSink, JsonlAuditSink, MemoryAuditSink, read_audit
 from oloproof.runtime.state import ApprovalRequest, RunState, RunStatus, RunStep, Spent, StepError, StepOutcome
 from oloproof.runtime.stores import MemoryStore, RunStore, SqliteStore
@@ -69,6 +70,7 @@ __all__ = [
     "AuditProblem",
     "AuditRecord",
     "AuditSink",
+    "Bm25Retriever",
     "BudgetSpend",
     "CallTool",
     "ChatClient",

@@ -11,6 +11,7 @@ from msgspec import Struct, to_builtins
 from oloproof.runtime.controllers import RunContext
 from oloproof.runtime.errors import RetrievalError
 from oloproof.runtime.events import AgentToolResult, ChunkRef
+from oloproof.runtime.retrieval import Bm25Retriever
 from oloproof.runtime.tools import Tool, ToolEffect, Toolset
 
 
@@ -128,6 +129,11 @@ class RetrieveTool:
 
     def __init__(self, retriever: Retriever) -> None:
         self._retriever = retriever
+
+    @classmethod
+    def over(cls, passages: Iterable[ChunkRef]) -> RetrieveTool:
+        """The tool over passages in memory, ranked by BM25. Errors: UsageError where bm25s is not installed."""
+        return cls(Bm25Retriever(passages))
 
     async def invoke(self, ctx: RunContext, arguments: dict[str, Any]) -> AgentToolResult:
         """Retrieve; ``{"chunks": […]}``."""

@@ -33,9 +33,18 @@ def test_nothing_is_known_without_a_trajectory(source: QuantitySource) -> None:
 def test_counts() -> None:
     recorded = ({}, CALL, CALL)
     assert observe("agent_steps", reading(*recorded)) == 3
+    assert observe("agent_decisions", reading(*recorded)) == 2
     assert observe("agent_tool_calls", reading(*recorded)) == 2
     assert observe("agent_steps", reading()) == 0
     assert observe("agent_tool_calls", reading()) == 0
+
+
+def test_decisions_are_what_the_agent_did_and_not_what_it_was_told() -> None:
+    kinds = ("message", "tool_call", "tool_result", "observation", "handoff", "decision", "final")
+    fields = {"tool_call": {"tool_name": "t"}, "tool_result": {"tool_name": "t"}, "handoff": {"to_agent": "a"}}
+    recorded = [{"kind": kind, **fields.get(kind, {})} for kind in kinds]
+    assert observe("agent_decisions", reading(*recorded)) == 4
+    assert observe("agent_decisions", reading(*recorded, truncated=True)) == AtLeast(4)
 
 
 def test_a_truncated_count_is_a_floor() -> None:

@@ -576,7 +576,7 @@ TABLE = [
         "metric source",
         alter(tail="metrics: [{id: m, type: quantile, source: token, quantile: 0.5}]\n"),
         [
-            "7:43: source must be agent_steps, agent_tool_calls, cost_usd, latency_ms or tokens, found the string 'token' [OLO108]"
+            "7:43: source must be agent_decisions, agent_steps, agent_tool_calls, cost_usd, latency_ms or tokens, found the string 'token' [OLO108]"
         ],
         "did you mean 'tokens'?",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from msgspec.json import decode, encode
 
 from fakes.runtime import Counted, Ticking, closed, script
+from oloproof.errors import UsageError
 from oloproof.runtime import (
     Agent,
     AgentConfig,
@@ -22,6 +24,7 @@ from oloproof.runtime import (
     AgentRequest,
     AgentToolResult,
     Approval,
+    Bm25Retriever,
     CallTool,
     ChunkRef,
     Decision,
@@ -317,3 +320,10 @@ def test_both_shells_drive_one_kernel() -> None:
         (step.outcome, step.result, step.error) for step in other.steps
     ]
     assert state.answer == other.answer == "done"
+
+
+def test_without_its_package_a_ranking_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "bm25s", None)
+    with pytest.raises(UsageError) as raised:
+        Bm25Retriever([])
+    assert [each.hint for each in raised.value.problems] == ["pip install 'oloproof[retrieval]'"]
