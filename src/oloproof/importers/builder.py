@@ -36,6 +36,9 @@ LOSSES: Final[Mapping[str, str]] = {
 """Every kind of loss that a builder counts, and what it means."""
 
 
+_NO_FIELDS: Final[dict[str, Any]] = {}
+
+
 class Facts(TypedDict, total=False):
     """What any step may carry. ``agent`` is who takes it, ``inside`` the call of the agent-as-tool that takes it."""
 
@@ -72,7 +75,8 @@ class Builder:
         content = said.get("content") if isinstance(said, dict) else said
         if isinstance(content, str) and content and facts.get("inside") is None:
             self.answer = content
-        self._add("final" if final else "message", facts, arguments=said)
+        kind: StepKind = "final" if final else "message"
+        self.steps.append(Step(index=len(self.steps) + 1, kind=kind, arguments=said, **self._possible(facts)))
 
     def end(self, step: int = -1) -> None:
         """What was said last, or in the step of that number (from 0), ends the run."""
@@ -81,7 +85,7 @@ class Builder:
     def hear(self, said: Json, *, kind: StepKind = "message", **facts: Unpack[Facts]) -> None:
         """A user or the environment says something. Where no agent is given, it is for whoever takes the next step."""
         self._others.add(len(self.steps))
-        self._add(kind, facts, arguments=said)
+        self.steps.append(Step(index=len(self.steps) + 1, kind=kind, arguments=said, **self._possible(facts)))
 
     def call(
         self, name: str, arguments: Json, *, call_id: str = "", parallel: bool = False, **facts: Unpack[Facts]
@@ -91,15 +95,18 @@ class Builder:
         if not name:
             self.losses["calls_without_name"] += 1
             name = UNNAMED_TOOL
-        call = Call(len(self.steps) + 1, name, call_id, self._turn, facts.get("agent"))
-        self._add(
-            "tool_call",
-            facts,
+        index = len(self.steps) + 1
+        call = Call(index, name, call_id, self._turn, facts.get("agent"))
+        step = Step(
+            index=index,
+            kind="tool_call",
             tool_name=name,
             call_id=call_id or None,
             arguments=arguments,
             turn=self._turn if parallel else None,
+            **self._possible(facts),
         )
+        self.steps.append(step)
         self._waiting.add(call)
         return call
 
@@ -129,14 +136,16 @@ class Builder:
             name, call_id = call.name, call_id or call.call_id
             if facts.get("agent") is None and call.agent is not None:
                 facts["agent"] = call.agent
-        self._add(
-            "tool_result" if name else "observation",
-            facts,
+        step = Step(
+            index=len(self.steps) + 1,
+            kind="tool_result" if name else "observation",
             tool_name=name or None,
             call_id=call_id or None,
             result=result,
             error=error,
+            **self._possible(facts),
         )
+        self.steps.append(step)
         return name or ""
 
     def hand_off(self, to_agent: str, **facts: Unpack[Facts]) -> None:
@@ -144,7 +153,8 @@ class Builder:
         if not to_agent or to_agent == facts.get("agent"):
             self.losses["handoffs_without_receiver"] += 1
         else:
-            self._add("handoff", facts, to_agent=to_agent)
+            index = len(self.steps) + 1
+            self.steps.append(Step(index=index, kind="handoff", to_agent=to_agent, **self._possible(facts)))
 
     def arguments(self, raw: Json) -> Json:
         """Arguments as a call has them: see :func:`arguments_of`. Those that are no object are counted."""
@@ -196,13 +206,10 @@ class Builder:
             errors_recorded=errors_recorded,
         )
 
-    def _add(self, kind: StepKind, facts: Facts, **fields: Any) -> None:
-        if facts:
-            fields |= self._possible(facts)
-        self.steps.append(Step(index=len(self.steps) + 1, kind=kind, **fields))
-
     def _possible(self, facts: Facts) -> dict[str, Any]:
         """The facts as fields, without those that are none."""
+        if not facts:
+            return _NO_FIELDS
         fields: dict[str, Any] = {key: fact for key, fact in facts.items() if fact is not None}
         for key in ("latency_ms", "tokens", "cost_usd"):
             if key in fields and not _is_amount(fields[key], whole=key == "tokens"):

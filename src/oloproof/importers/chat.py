@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
-from oloproof.importers.builder import Builder, joined_text, kind_of, text_id
+from oloproof.importers.builder import Builder, joined_text, kind_of, list_of, text_id
 from oloproof.importers.conversations import MessageError
 from oloproof.model.trajectory import Trajectory
 from oloproof.model.values import Json
@@ -56,12 +56,13 @@ class Chat:
         self._error_prefix = error_prefix
         self._began = False
         last = len(messages)
-        for number, message in enumerate(messages, 1):
-            try:
+        number = 0
+        try:
+            for number, message in enumerate(messages, 1):
                 self._read(message, is_last=number == last)
-            except MessageError as error:
-                error.message = number
-                raise
+        except MessageError as error:
+            error.message = number
+            raise
         self.system_messages = sum(message["role"] in _SYSTEM for message in self.opening)
 
     @property
@@ -121,11 +122,10 @@ class Chat:
             builder.call(call.name, arguments, call_id=call.call_id, parallel=len(calls) > 1)
 
     def _result(self, message: dict[str, Any]) -> None:
-        ids = message.get("tool_call_ids")
-        answered = [text_id(call_id) for call_id in ids] if isinstance(ids, list) and ids else [""]
-        if answered == [""]:
+        answered = [text_id(call_id) for call_id in list_of(message.get("tool_call_ids"))]
+        if not any(answered[:1]) and len(answered) < 2:
             answered = [text_id(message.get("tool_call_id"))]
-        if len(answered) > 1:
+        elif len(answered) > 1:
             self.losses["shared_results"] += 1
         content = joined_text(message.get("content"))
         error: Any = UNSET
@@ -146,13 +146,15 @@ def _calls(message: dict[str, Any]) -> list[_Asked]:
     if not isinstance(entries, list):
         raise MessageError(f"tool_calls is a list, not {kind_of(entries)}")
     legacy = message.get("function_call")
+    if legacy is not None:
+        entries = [*entries, {"function": legacy}]
     calls: list[_Asked] = []
     by_index: dict[int, _Asked] = {}
-    for entry in entries if legacy is None else [*entries, {"function": legacy}]:
+    for entry in entries:
         match entry:
-            case {"function": {"name": str(name), **function}} if name:
+            case {"function": {"name": str(name)} as function} if name:
                 call = _Asked(name, text_id(entry.get("id")), function.get("arguments"))
-            case {"custom": {"name": str(name), **custom}} if name:
+            case {"custom": {"name": str(name)} as custom} if name:
                 call = _Asked(name, text_id(entry.get("id")), custom.get("input"), free=True)
             case {"index": int(index), "function": {"arguments": str(more)}} if index in by_index:
                 by_index[index].raw = f"{by_index[index].raw or ''}{more}"  # the next fragment of a stream
@@ -168,7 +170,8 @@ def _calls(message: dict[str, Any]) -> list[_Asked]:
 def _said(message: dict[str, Any]) -> dict[str, Any]:
     """What a message says, as the arguments of its step."""
     said = {"role": message["role"], "content": joined_text(message.get("content"))}
-    for key in ("name", "refusal"):
-        if message.get(key) is not None:
-            said[key] = message[key]
+    if len(message) > 2:  # most messages have nothing else
+        for key in ("name", "refusal"):
+            if message.get(key) is not None:
+                said[key] = message[key]
     return said

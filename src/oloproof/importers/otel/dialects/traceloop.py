@@ -16,12 +16,13 @@ from oloproof.model.values import Json
 
 ROLES: Final[dict[str, Role]] = {"workflow": "workflow", "task": "other", "agent": "agent", "tool": "tool"}
 _PROMPT, _COMPLETION = "gen_ai.prompt", "gen_ai.completion"
+_SPOKEN: Final = (f"{_PROMPT}.", f"{_COMPLETION}.")
 
 
 def read(span: Span) -> Seen | None:
     attributes = span.attributes
     kind = text_of(attributes.get("traceloop.span.kind"))
-    spoken = any(key.startswith((f"{_PROMPT}.", f"{_COMPLETION}.")) for key in attributes)
+    spoken = any(key.startswith(_SPOKEN) for key in attributes)
     is_model = spoken or text_of(attributes.get("llm.request.type")) in ("chat", "completion")
     if not (kind or is_model):
         return None
