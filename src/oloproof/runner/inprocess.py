@@ -17,7 +17,7 @@ from oloproof.model.case import Attempt, Case
 from oloproof.model.project import CallableSystem
 from oloproof.record.journal import Event
 from oloproof.runner.attempts import CaseJob
-from oloproof.runner.launching import Pace, always
+from oloproof.runner.launching import LOOK_AGAIN_S, Pace, always
 from oloproof.runner.loading import Loaded, LoadError, declared_by, load_system, set_up, system_of, tear_down
 from oloproof.runner.ports import SILENT, Listener
 from oloproof.runner.process import Waker
@@ -92,7 +92,7 @@ class LocalSystem:
     def _last_attempt(self, turn: Turn, may_launch: Callable[[], bool], listener: Listener) -> Attempt:
         """The attempt that stands, after those that are made again."""
         while True:
-            self._wait(self._pace.wait_s(monotonic()))
+            self._wait(self._pace.wait_s(monotonic()), may_launch)
             if self._stopping or not may_launch():
                 self._stopping = True
                 return not_run(turn)
@@ -103,11 +103,13 @@ class LocalSystem:
             if once_more is None:
                 return attempt
             turn = once_more.turn
-            self._wait(once_more.wait_s)
+            self._wait(once_more.wait_s, may_launch)
 
-    def _wait(self, seconds: float) -> None:
-        if seconds and not self._stopping:
-            self._waker.wait(seconds)
+    def _wait(self, seconds: float, may_launch: Callable[[], bool]) -> None:
+        until = monotonic() + seconds
+        while (left := until - monotonic()) > 0 and not self._stopping:
+            self._waker.wait(min(left, LOOK_AGAIN_S))
+            self._stopping = self._stopping or not may_launch()
 
     def _attempt(self, turn: Turn) -> Attempt:
         job = CaseJob(order_of(0, turn), self._system, timeout_s=self._timeout_s, sink=_nowhere)

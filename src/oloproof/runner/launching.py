@@ -21,6 +21,9 @@ from oloproof.model.project import Launching, Retry
 
 T = TypeVar("T")
 
+LOOK_AGAIN_S = 1.0
+"""How often it is asked whether more may be launched while everything waits: a budget may be spent meanwhile."""
+
 
 def wait_before_next(retry: Retry | None, error: AttemptError | None, *, made: int, seed: int) -> float | None:
     """The seconds after which an attempt is made again that ended with ``error`` and was the ``made``-th; None where it

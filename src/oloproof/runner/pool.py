@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.project import AT_ONCE, Launching
-from oloproof.runner.launching import Pace, Waiting, always
+from oloproof.runner.launching import LOOK_AGAIN_S, Pace, Waiting, always
 from oloproof.runner.ports import SILENT, Listener
 from oloproof.runner.protocol import Declared, Ran, RunCase
 from oloproof.runner.system import Turn, again, attempt_of, not_run, order_of, turns
@@ -129,7 +129,10 @@ class Pool:
                     self._pace = self._pace.launched(now)
                     return item
                 wait_s = wait_s if wait_s and line.waiting else line.waiting.wait_s(now)
-                self._changed.wait(min(wait_s, _LONGEST_S))
+                if line.waiting and not line.may_launch():
+                    self.stop()
+                    continue
+                self._changed.wait(min(wait_s, LOOK_AGAIN_S if line.waiting else _LONGEST_S))
 
 
 class _Line:

@@ -17,7 +17,7 @@ from oloproof.errors import BrokenError, OloproofError
 from oloproof.model.project import AT_ONCE, Launching
 from oloproof.record.journal import recorded, recorded_state
 from oloproof.runner.desk import Desk, Loss
-from oloproof.runner.launching import Pace, Waiting, always
+from oloproof.runner.launching import LOOK_AGAIN_S, Pace, Waiting, always
 from oloproof.runner.output import kept_text, to_bytes
 from oloproof.runner.process import RunLog, Waker, WorkerEnded, WorkerProcess
 from oloproof.runner.protocol import (
@@ -303,7 +303,8 @@ class Supervisor(Generic[Job, Result]):
         launch_s = min(self._again.wait_s(now), self._pace.wait_s(now) or inf, at_most_s)
         if worker is None or not self._held:
             if launch_s < inf and not self._stopping:
-                self._waker.wait(launch_s)
+                self._waker.wait(min(launch_s, LOOK_AGAIN_S))
+                self._stopping = self._stopping or not self._may_launch()
             return
         limit = self._load.timeout_s + GRACE_S
         try:

@@ -99,11 +99,31 @@ def test_a_case_that_waits_keeps_nobody_else_from_being_asked() -> None:
 
 
 def test_nothing_is_asked_again_that_may_not_be_launched() -> None:
-    left = iter([True, True, False])
-    pool = Pool(refusing(9), concurrency=1, launching=Launching(retry=replace(QUICKLY, attempts=50)))
-    first, second = pool.run(cases(1, 2), may_launch=lambda: next(left, False))
+    asked: list[str] = []
+
+    def ask(order: RunCase) -> Ran:
+        asked.append(order.case_id)
+        return Ran(order.n, error=LIMITED)
+
+    pool = Pool(ask, concurrency=1, launching=Launching(retry=replace(QUICKLY, attempts=50)))
+    first, second = pool.run(cases(1, 2), may_launch=lambda: len(asked) < 2)
     assert len(first.earlier) + len(second.earlier) == 2
     assert {each.error.kind for each in (first, second) if each.error} == {"not_run"}
+
+
+def test_what_waits_is_given_up_once_nothing_more_may_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oloproof.runner.pool.LOOK_AGAIN_S", 0.01)
+    slowly = Retry(attempts=2, backoff=Backoff(first_s=3600, max_s=3600))
+    asked: list[str] = []
+
+    def ask(order: RunCase) -> Ran:
+        asked.append(order.case_id)
+        return Ran(order.n, error=LIMITED)
+
+    pool = Pool(ask, concurrency=2, launching=Launching(retry=slowly))
+    (attempt,) = pool.run(cases(1), may_launch=lambda: not asked)
+    assert attempt.error is not None
+    assert (attempt.error.kind, len(attempt.earlier)) == ("not_run", 1)
 
 
 def test_the_rate_holds_back_what_could_begin() -> None:

@@ -563,6 +563,19 @@ def test_stopping_ends_every_wait(tmp_path, monkeypatch, in_process):
     assert [each.error.infrastructure for each in attempts[1].earlier] == ["rate_limit"]
 
 
+@pytest.mark.parametrize("in_process", [False, True])
+def test_what_waits_is_given_up_once_nothing_more_may_be_launched(tmp_path, monkeypatch, in_process):
+    monkeypatch.chdir(tmp_path)
+    for module in ("supervisor", "inprocess"):
+        monkeypatch.setattr(f"oloproof.runner.{module}.LOOK_AGAIN_S", 0.01)
+    waiting = launching(project(tmp_path, REFUSED), retry=Retry(backoff=Backoff(first_s=3600, max_s=3600)))
+    made = tmp_path / "made-1"
+    with runner.load(waiting, in_process=in_process) as loaded:
+        (attempt,) = loaded.run([Case(id="a", input=1)], may_launch=lambda: not made.exists())
+    assert attempt.error.kind == "not_run"
+    assert [each.error.infrastructure for each in attempt.earlier] == ["rate_limit"]
+
+
 def test_the_rate_holds_back_what_could_begin(tmp_path):
     slow = launching(project(tmp_path, REFUSED), max_per_minute=0.01, concurrency=3)
     with runner.load(slow) as loaded:
