@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo venv test static docs check test-world bench clean
+.PHONY: help demo venv test static docs check test-world bench bench-public clean
 
 help: ## Say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -64,6 +64,9 @@ test-world: $(VENV)/.installed-world ## Run the tests that kill processes, or ne
 
 bench: $(VENV)/.installed-world ## Print the benchmarks' ratios
 	@for name in startup run judge many rules compare plan imports page view runtime service; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+bench-public: venv ## Compare with public tools, which are installed for it; takes minutes
+	$(BIN)/python benchmarks/public_tools.py
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache examples/*/.oloproof

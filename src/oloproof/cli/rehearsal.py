@@ -51,6 +51,7 @@ def rehearse(project: Project, cases: Cases | None, shown: Shown, *, stops_early
     if shown.sarif is not None or shown.github:
         _rehearse_places(drawn)
     if shown.html is not None:
+        from oloproof.evaluators import alignment  # noqa: F401 -- the page shows the calls beside the declared ones
         from oloproof.reports.html import report_page
 
         list(report_page(report, ()))

@@ -171,6 +171,10 @@ def _unify_all(pairs: Iterable[tuple[Json, Json]], levels: int) -> Json:
     return parts
 
 
+_ARRAYS = (list, tuple)
+_SCALARS = (str, int, float)
+
+
 class _Copier:
     """One snapshot: the containers being copied right now, and how many parts may still come."""
 
@@ -207,25 +211,30 @@ class _Copier:
             self.open.remove(id(value))
 
     def _copy_parts(self, value: Any) -> Json:
+        if type(value) is dict:  # what most values are, and an agent waits while they are copied
+            return self._copy_members(value)
         if isinstance(value, Enum):
             return self.copy(value.value)
-        if isinstance(value, list | tuple):
+        if isinstance(value, _ARRAYS):
             self.left -= len(value)
             return [self.copy(part) for part in value]
-        if isinstance(value, str | int | float):
+        if isinstance(value, _SCALARS):
             return self.copy(_plain(value))
         members = _members(value)
         if members is None:
             dump = None if isinstance(value, type) else getattr(value, "model_dump", None)
             return self.copy(dump()) if callable(dump) else _tagged(value)
+        return self._copy_members(members)
+
+    def _copy_members(self, members: Mapping[Any, Any]) -> Json:
         self.left -= len(members)
         copied: dict[str, Json] = {}
         lost: list[Json] = []
         for key, part in members.items():
-            if isinstance(key, Enum):
+            if type(key) is not str and isinstance(key, Enum):
                 key = key.value
             if isinstance(key, str) and _is_text(key):
-                copied[str.__str__(key)] = self.copy(part)
+                copied[key if type(key) is str else str.__str__(key)] = self.copy(part)
             else:
                 lost.append([_tagged(key)[TAG], self.copy(part)])
         if lost:
