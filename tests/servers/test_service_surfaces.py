@@ -77,7 +77,7 @@ async def live(service: Service, **fields: Any) -> AsyncIterator[Live]:
 
 def during(service: Callable[[], Service], work: Callable[[Live], Awaitable[None]], **fields: Any) -> None:
     async def held() -> None:
-        async with asyncio.timeout(300), live(service(), **fields) as running:
+        async with asyncio.timeout(120), live(service(), **fields) as running:
             await work(running)
 
     asyncio.run(held())

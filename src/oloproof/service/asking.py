@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import MsgspecError, Struct, convert
-from msgspec.json import Decoder
+from msgspec.json import decode
 
 from oloproof.runtime import AgentRequest, Approval
 from oloproof.service.access import Access, Caller, require_own
@@ -71,17 +71,21 @@ class Desk(Struct, frozen=True, kw_only=True):
         )
 
 
-_DECODE = Decoder(Ask).decode
-
-
 def ask_from_json(body: bytes) -> Ask:
     """Errors: Refused with 400."""
     try:
-        return _DECODE(body)
+        fields = decode(body)
+        if isinstance(fields, dict):  # to JSON Schema 8.0 is an integer
+            fields = {name: int(value) if _is_whole(value) else value for name, value in fields.items()}
+        return convert(fields, Ask)
     except (MsgspecError, UnicodeDecodeError, TypeError) as error:
         raise Refused(400, "invalid_request", f"the body is no AgentRequest: {error}") from None
     except RecursionError:
         raise Refused(400, "invalid_request", "the body is nested too deeply") from None
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, float) and value.is_integer()
 
 
 def ask_from(fields: dict[str, Any]) -> Ask:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
@@ -110,7 +110,7 @@ class _TooLong(Exception):
 
 async def _next(events: AsyncIterator[AgentEvent], deadline: float | None, span: OpenSpan) -> AgentEvent | None:
     """The next event, None at the end. The time counts only while the run is at work or its reader is slow."""
-    with span.entered():
+    with span.entered() if span.is_recording else nullcontext():
         if deadline is not None and asyncio.get_running_loop().time() >= deadline:
             raise _TooLong
         try:

@@ -53,7 +53,8 @@ def description(*, asks_tokens: bool) -> dict[str, Any]:
     types = (Ask, AgentEvent, ErrorBody, Health)
     (ask, event, error, health), components = schema_components(types, ref_template="#/components/schemas/{name}")
     frame = {"type": "string", "contentMediaType": "application/json", "contentSchema": event}
-    each = {"type": "object", "properties": {"data": frame}, "required": ["data"]}
+    data = {"anyOf": [{"const": "[DONE]"}, frame]}
+    each = {"type": "object", "properties": {"data": data}, "required": ["data"]}
     responses: dict[str, Any] = {"200": {"description": _STREAM, "content": {"text/event-stream": {"schema": each}}}}
     for status, words in _REFUSALS.items():
         if status != "401" or asks_tokens:

@@ -7,7 +7,6 @@ it was cut off.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import cached_property
 from typing import Any, Final
@@ -33,6 +32,7 @@ except ImportError as error:  # this module is the extra's door; the package doe
     raise missing(error.name or "starlette", what="the service over HTTP") from None
 
 DONE: Final = b"data: [DONE]\n\n"
+MOST_GATHERED: Final = 2**16
 JSON: Final = "application/json"
 _PAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -133,24 +133,62 @@ class _Streaming(EventSourceResponse):  # type: ignore[misc]  # an extra, of no 
 
     def __init__(self, desk: Desk, call: Call) -> None:
         self._slots = desk.slots
-        self._frames = _frames(desk, call)
-        super().__init__(self._frames, sep="\n", send_timeout=desk.limits.longest_send_s)
+        frames = _Frames(desk, call)
+        super().__init__(frames, sep="\n", send_timeout=desk.limits.longest_send_s, data_sender_callable=frames.gather)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
-            async with aclosing(self._frames):
-                await super().__call__(scope, receive, send)
+            await super().__call__(scope, receive, send)
         except SendTimeoutError:  # a reader that does not read; there is nobody to tell
             pass
         finally:
             self._slots.give_back()
 
 
-async def _frames(desk: Desk, call: Call) -> AsyncGenerator[bytes, None]:
-    async with aclosing(converse(desk.service, call)) as events:
-        async for event in events:
-            yield b"data: " + encode(event) + b"\n\n"
-    yield DONE
+class _Frames:
+    """The frames of a call, gathered in one task and sent in another: those that are ready together leave together.
+
+    The run waits for its reader where more than :data:`MOST_GATHERED` bytes are not sent yet.
+    """
+
+    def __init__(self, desk: Desk, call: Call) -> None:
+        self._desk, self._call = desk, call
+        self._ready: list[bytes] = []
+        self._size = self._leaving = 0
+        self._is_whole = False
+        self._came, self._left = asyncio.Event(), asyncio.Event()
+
+    async def gather(self) -> None:
+        """Run the agent. Cancelled, it closes the run."""
+        async with aclosing(converse(self._desk.service, self._call)) as events:
+            async for event in events:
+                self._add(b"data: " + encode(event) + b"\n\n")
+                while self._size > MOST_GATHERED:
+                    self._left.clear()
+                    await self._left.wait()
+        self._is_whole = True
+        self._add(DONE)
+
+    def _add(self, frame: bytes) -> None:
+        self._ready.append(frame)
+        self._size += len(frame)
+        self._came.set()
+
+    def __aiter__(self) -> _Frames:
+        return self
+
+    async def __anext__(self) -> bytes:
+        self._size -= self._leaving  # the frames of the last time are sent
+        self._leaving = 0
+        self._left.set()
+        while not self._ready:
+            if self._is_whole:
+                raise StopAsyncIteration
+            self._came.clear()
+            await self._came.wait()
+        frames, self._ready = b"".join(self._ready), []
+        self._leaving = len(frames)
+        return frames
 
 
 def _named(request: Request, name: bytes) -> str | None:

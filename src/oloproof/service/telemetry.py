@@ -30,6 +30,11 @@ class OpenSpan:
             self._span = self._trace.get_tracer("oloproof.service").start_span(name, context=above)
             self._context = self._trace.set_span_in_context(self._span, above)
 
+    @property
+    def is_recording(self) -> bool:
+        """Whether anybody wants to know."""
+        return self._span is not None and self._span.is_recording()
+
     def set(self, **attributes: Any) -> None:
         """Set attributes, named without their prefix ``oloproof.`` and with ``__`` for a dot."""
         if self._span is not None:
@@ -49,7 +54,7 @@ class OpenSpan:
     @contextmanager
     def entered(self) -> Iterator[None]:
         """Spans that start in here are its children. It must be left in the task that entered it."""
-        if self._span is None:
+        if not self.is_recording:
             yield
             return
         from opentelemetry import context

@@ -53,6 +53,14 @@ def test_a_run_is_a_stream_of_frames_that_done_closes() -> None:
     assert NEAR.slots.taken == 0
 
 
+def test_a_whole_number_may_be_written_as_json_schema_allows() -> None:
+    content = b'{"tenant_id":"acme","principal_id":"alice","goal":"x","top_k":2.0,"budget_dollars":1}'
+    answer = answered(NEAR, content=content, headers=OWN | {"content-type": "application/json"})
+    result = frames(answer.text)[-1].result
+    assert result is not None
+    assert len(result.chunk_refs) == 2
+
+
 def test_what_cannot_be_resumed_is_told_in_band() -> None:
     answer = answered(NEAR, body(resume_run_id="nothing"))
     (event,) = frames(answer.text)
