@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 
-_COLLECTED_AT = 50_000
+_COLLECTED_AT = 200_000
 """Most of what a command makes lives until it ends, so garbage is looked for seldom."""
 
 

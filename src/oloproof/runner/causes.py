@@ -10,7 +10,6 @@ import errno
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from oloproof.model.case import AttemptError, Infrastructure, system_error
@@ -95,8 +94,10 @@ def seconds_to_wait(retry_after: object, now: datetime | None = None) -> float |
         seconds = float(retry_after)
     except ValueError:
         try:
+            from email.utils import parsedate_to_datetime  # what it imports would be a tenth of a worker's start
+
             until = parsedate_to_datetime(retry_after)
-        except ValueError:
+        except (ValueError, ImportError):  # in a worker, `email` may be a module of the user's
             return None
         seconds = (until.astimezone(UTC) - (now or datetime.now(UTC))).total_seconds()
     return max(0.0, seconds) if math.isfinite(seconds) else None

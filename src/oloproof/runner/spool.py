@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
-import tempfile
 from contextlib import ExitStack, suppress
 from threading import Lock
 
@@ -98,4 +97,6 @@ def anonymous_file(opened: ExitStack) -> int:
         fd = os.memfd_create("oloproof", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         opened.callback(os.close, fd)
         return fd
+    import tempfile  # and half a dozen modules with it
+
     return opened.enter_context(tempfile.TemporaryFile()).fileno()
