@@ -123,8 +123,10 @@ def span(number: int, parent: str, **facts: str) -> dict[str, Any]:
 
 
 def otel_spans(parent: Callable[[int], str]) -> Iterator[Any]:
+    """An agent and its tools, each with the parent of its number."""
     for number in range(COUNT):
-        one = span(number, parent(number), openinference_span_kind="TOOL", tool_name="f")
+        facts = {"tool_name": "f", "input_value": str(number)} if number else {"agent_name": "a"}
+        one = span(number, parent(number), openinference_span_kind="TOOL" if number else "AGENT", **facts)
         yield {"resourceSpans": [{"scopeSpans": [{"spans": [one]}]}]}
 
 
