@@ -211,10 +211,13 @@ def test_an_evaluator_given_up_notes_nothing_of_the_next_attempt(tmp_path, monke
 def test_prints_past_python_never_hold_the_worker_up(tmp_path):
     source = """
     def run(case):
-        os.write(1, b"x" * 3_000_000)
+        for _ in range(100):
+            os.write(1, b"x" * 1_000_000)
         return case
     """
-    assert [attempt.output for attempt in run(project(tmp_path, source), [1, 2])] == [1, 2]
+    attempts = run(project(tmp_path, source), [1, 2])
+    assert [attempt.output for attempt in attempts] == [1, 2]
+    assert all(60_000 < len(attempt.log) < 70_000 for attempt in attempts)
 
 
 def test_a_child_that_prints_without_end_fills_nothing(tmp_path):
