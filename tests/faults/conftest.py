@@ -1,8 +1,7 @@
-"""Ctrl-C reaches what these tests start, also where they run in the background of a shell that ignores it."""
+"""These tests press Ctrl-C."""
 
 from __future__ import annotations
 
-import signal
+from fakes.signals import let_ctrl_c_through
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored is inherited, a handler is not
+let_ctrl_c_through()

@@ -211,3 +211,19 @@ def test_the_agent_command_asks_a_running_service(tmp_path: Path) -> None:
         assert (code, out, "status 401" in err) == (2, "", True)
     code, _, err = agent(ACME)
     assert (code, "OLO767" in err) == (5, True)
+
+
+def test_ctrl_c_stops_the_agent_command_and_says_how_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "my_app.py").write_text(APP)
+    command = [sys.executable, "-m", "oloproof", "agent", "--app", "my_app:reading"]
+    with subprocess.Popen([*command, "go"], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(tmp_path / "calls")
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        (tmp_path / "go").touch()
+        assert process.wait(30) == 130
+    run = re.fullmatch(r"stopped; with the same options --resume (\w+) goes on with it\n", said)
+    assert run is not None, said
+    done = subprocess.run([*command, "--resume", run[1]], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "done")

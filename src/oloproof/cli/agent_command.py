@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from contextlib import aclosing
@@ -48,15 +49,7 @@ def command(opened: Callable[[], Service], **given: Any) -> None:
     """
     ask = _ask(given)
     events = _events(ask, opened, given)
-    run_id = [ask.resume_run_id or ""]
-    try:
-        last = asyncio.run(_printed(events, run_id))
-    except KeyboardInterrupt:
-        if run_id[0]:
-            words = f"stopped; with the same options --resume {inert(run_id[0])} goes on with it"
-            print(words, file=sys.stderr)
-        raise
-    raise click.exceptions.Exit(_ended(last))
+    raise click.exceptions.Exit(_ended(asyncio.run(_printed(events))))
 
 
 def _ask(given: dict[str, Any]) -> Ask:
@@ -97,14 +90,25 @@ def _events(ask: Ask, opened: Callable[[], Service], given: dict[str, Any]) -> A
     return events_from(server, ask, token=token)
 
 
-async def _printed(events: Any, run_id: list[str]) -> AgentEvent | None:
-    """Print each event as it comes; the last one. ``run_id`` holds the run's as soon as it is known."""
-    last = None
-    async with aclosing(events):
-        async for event in events:
-            print(_line(event), flush=True)
-            run_id[0], last = event.run_id, event
+async def _printed(events: Any) -> AgentEvent | None:
+    """Print each event as it comes; the last one."""
+    last: AgentEvent | None = None
+    try:
+        async with aclosing(events):
+            async for event in events:
+                print(_line(event), flush=True)
+                last = event
+    except asyncio.CancelledError:  # Ctrl-C; said at once, since a function that hangs in a thread is waited for
+        if last is not None:
+            words = f"stopped; with the same options --resume {_pasted(last.run_id)} goes on with it"
+            print(words, file=sys.stderr, flush=True)
+        raise
     return last
+
+
+def _pasted(word: str) -> str:
+    """A word that may have come from a server, as it may be pasted into a shell."""
+    return shlex.quote(inert(word))
 
 
 def _line(event: AgentEvent) -> str:
@@ -156,7 +160,7 @@ def _print_result(result: AgentRunResult) -> None:
     if result.pending is not None:
         asked = result.pending
         print(f"waits for an approval of {inert(asked.tool)} {inert_json(asked.arguments)}; with the same options:")
-        print(f"oloproof agent --resume {inert(result.run_id)} --approve {inert(asked.digest)} --by NAME")
+        print(f"oloproof agent --resume {_pasted(result.run_id)} --approve {_pasted(asked.digest)} --by NAME")
     if result.final_answer is not None:
         answer = result.final_answer
         for line in inert_lines(answer) if isinstance(answer, str) else [inert_json(answer)]:

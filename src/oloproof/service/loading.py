@@ -60,7 +60,7 @@ def without_credentials(state: Path, corpora: Sequence[Path]) -> Service:
     """
     tools: list[AsyncTool] = [RetrieveTool(retriever_over(corpora))] if corpora else []
     try:
-        state.mkdir(parents=True, exist_ok=True)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)  # states hold what was asked and answered
         store = SqliteStore(state / "runs.db")
     except Exception as error:  # of the file system, or of SQLite
         raise ServiceError("OLO765", f"{state}: runs cannot be kept here: {error}", "name another --state") from None
