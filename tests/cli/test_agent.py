@@ -174,6 +174,13 @@ def test_what_agent_refuses_at_the_door(home: Path) -> None:
         (("go", "--app", f"{here}:number"), "of type int, no Service"),
         (("go", "--app", "no_such_module_here:x"), "OLO762"),
         (("go", "--app", f"{here}:data", "--state", "x"), "--app brings its own tools and stores"),
+        (("go", "--app", f"{here}:data", "--store-env", "HOME"), "--app brings its own tools and stores"),
+        (("go", "--store", "postgresql://u:hunter2@h/d"), "give a password with --store-env NAME"),
+        (("go", "--store", "postgresql://h/d?password=hunter2"), "give a password with --store-env NAME"),
+        (("go", "--store", "mysql://h/d"), "--store begins neither with"),
+        (("go", "--store-env", "HOME"), "--store-env: HOME begins neither with"),
+        (("go", "--store-env", "NO_SUCH_NAME"), "is not set"),
+        (("go", "--store", "postgresql://h/d", "--store-env", "HOME"), "not both"),
         (("go", "--corpus", "nowhere"), "does not exist"),
         (("go", "--top-k", "0"), "--top-k"),
         (("go", "--state", f"{here}.py/x"), "OLO765"),
@@ -181,6 +188,7 @@ def test_what_agent_refuses_at_the_door(home: Path) -> None:
         done = oloproof(home, "agent", *arguments)
         assert (done.code, done.out) == (2, ""), (arguments, done)
         assert words in " ".join(done.err.replace("│", " ").split()), (arguments, done.err)
+        assert "hunter2" not in done.err
     assert not (home / ".oloproof").exists()
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from oloproof.runtime import Decision, RunState, Tool
@@ -64,3 +68,23 @@ class Ticking:
 
 def events(records: Iterable[Any]) -> list[str]:
     return [record.event for record in records]
+
+
+_KILLED = """
+import os, signal
+from oloproof.runtime import Agent, Decision, JsonlAuditSink, PostgresStore, SqliteStore, Tool
+def tool():
+    os.write(1, b"x")
+    os.kill(os.getpid(), signal.SIGKILL)
+def planner(state, tools):
+    return Decision.finish(len(state.steps)) if state.steps else Decision.act("tool")
+kept = {{"store": {store}, "audit": JsonlAuditSink("audit.jsonl")}}
+Agent([Tool("tool", tool, idempotent=False)], planner, **kept).run("goal", run_id="r")
+"""
+
+
+def killed_in_a_call(directory: Path, store: str) -> None:
+    """A run "r" of another process that SIGKILL ended within its only call; its trail is ``audit.jsonl``."""
+    command = [sys.executable, "-c", _KILLED.format(store=store)]
+    done = subprocess.run(command, cwd=directory, stdout=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, b"x")

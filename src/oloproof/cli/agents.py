@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -9,24 +11,32 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from oloproof.runtime import PostgresStore
 from oloproof.service import Service
 from oloproof.service.loading import STATE, named, without_credentials
+
+_SCHEMES = ("postgresql://", "postgres://")
+_PASSWORD = re.compile(r"password|//[^/]*:.*@", re.IGNORECASE)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def service_options(command: F) -> F:
-    """``--app``, ``--corpus`` and ``--state``; the command is given ``opened``, which makes the service of them."""
+    """Which agent, and where its runs are kept; the command is given ``opened``, which makes the service of them."""
 
     @wraps(command)
     def gathered(*arguments: Any, **parameters: Any) -> Any:
-        chosen = {name: parameters.pop(name) for name in ("app", "corpora", "state")}
+        chosen = {name: parameters.pop(name) for name in ("app", "corpora", "state", "store", "store_env")}
         if any(chosen.values()) and parameters.get("server") is not None:
-            raise click.UsageError("--server runs its own agent: leave out --app, --corpus and --state")
+            raise click.UsageError("--server runs its own agent: leave out --app, --corpus, --state and --store")
         return command(*arguments, **parameters, opened=lambda: _opened(**chosen))
 
     options: Any = gathered
     for option in (
+        click.option("--store-env", metavar="NAME", help="The environment variable that holds such an address."),
+        click.option(
+            "--store", metavar="URL", help="Keep the runs in Postgres, postgresql://HOST/DATABASE; their trail stays."
+        ),
         click.option(
             "--state",
             type=click.Path(path_type=Path, file_okay=False),
@@ -47,9 +57,29 @@ def service_options(command: F) -> F:
     return cast(F, options)
 
 
-def _opened(app: str | None, corpora: tuple[Path, ...], state: Path | None) -> Service:
-    if app is None:
-        return without_credentials(STATE if state is None else state, corpora)
-    if corpora or state is not None:
-        raise click.UsageError("--app brings its own tools and stores: leave out --corpus and --state")
-    return named(app)
+def _opened(
+    app: str | None, corpora: tuple[Path, ...], state: Path | None, store: str | None, store_env: str | None
+) -> Service:
+    if app is not None:
+        if corpora or state is not None or store is not None or store_env is not None:
+            raise click.UsageError("--app brings its own tools and stores: leave out --corpus, --state and --store")
+        return named(app)
+    address = _address(store, store_env)
+    kept = None if address is None else PostgresStore(address)
+    return without_credentials(STATE if state is None else state, corpora, store=kept)
+
+
+def _address(store: str | None, store_env: str | None) -> str | None:
+    """The address of the database, None where none was given. A command line is no place for a password."""
+    if store is not None and store_env is not None:
+        raise click.UsageError("give --store or --store-env, not both")
+    if store is not None and _PASSWORD.search(store):
+        raise click.UsageError("--store: everybody on this machine can read it; give a password with --store-env NAME")
+    given, option = store, "--store"
+    if store_env is not None:
+        given, option = os.environ.get(store_env, ""), f"--store-env: {store_env}"
+        if not given:
+            raise click.UsageError(f"--store-env: the environment variable {store_env} is not set")
+    if given is not None and not given.startswith(_SCHEMES):
+        raise click.UsageError(f"{option} begins neither with {_SCHEMES[0]} nor with {_SCHEMES[1]}")
+    return given

@@ -21,6 +21,7 @@ from oloproof.runtime.errors import (
     RetrievalError,
     SchemaError,
     StateError,
+    StoreError,
     TornAuditWarning,
 )
 from oloproof.runtime.events import (
@@ -40,6 +41,7 @@ from oloproof.runtime.events import (
 from oloproof.runtime.gates import Approval
 from oloproof.runtime.loop import AgentConfig, AgentLoop
 from oloproof.runtime.policy import Limits, Policy
+from oloproof.runtime.postgres import PostgresStore
 from oloproof.runtime.recording import to_trajectory
 from oloproof.runtime.registry import AsyncTool, FunctionTool, Retriever, RetrieveTool, ToolRegistry, ToolSpec
 from oloproof.runtime.retrieval import Bm25Retriever
@@ -88,6 +90,7 @@ __all__ = [
     "MemoryAuditSink",
     "MemoryStore",
     "Policy",
+    "PostgresStore",
     "RetrievalError",
     "RetrieveTool",
     "Retriever",
@@ -104,6 +107,7 @@ __all__ = [
     "StepError",
     "StepOutcome",
     "StopReason",
+    "StoreError",
     "Tool",
     "ToolEffect",
     "ToolRegistry",

@@ -19,6 +19,13 @@ class StateError(BrokenError):
         super().__init__(message, code="OLO751", hint=hint)
 
 
+class StoreError(BrokenError):
+    """The database that keeps the runs cannot be reached, or refused what was asked of it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, code="OLO757")
+
+
 class AuditError(BrokenError):
     """An audit file holds a line that is no record, or cannot be written."""
 

@@ -1,4 +1,6 @@
-"""Where the states of runs live: memory, or SQLite. A run is known by its tenant and its id, and nothing else finds it.
+"""Where the states of runs live: memory, SQLite, or a database server (:mod:`oloproof.runtime.postgres`).
+
+A run is known by its tenant and its id, and nothing else finds it.
 
 A save counts only if it follows the state that is stored (its revision is one higher), decided and written in one
 step; so of two sessions that resume one run, one is refused before it does anything.
@@ -41,7 +43,7 @@ class MemoryStore:
         with self._lock:
             stored, _ = self._saved.get(state.key, (-1, b""))
             if state.revision != stored + 1:
-                raise _refused(state)
+                raise refused(state)
             self._saved[state.key] = (state.revision, saved)
 
     def load(self, tenant: str, run_id: str) -> RunState | None:
@@ -81,7 +83,7 @@ class SqliteStore:
             )
         with self._lock:
             if self._database.execute(statement, values).rowcount != 1:
-                raise _refused(state)
+                raise refused(state)
 
     def load(self, tenant: str, run_id: str) -> RunState | None:
         """The stored state, None when there is none."""
@@ -101,7 +103,8 @@ class SqliteStore:
             self._database.close()
 
 
-def _refused(state: RunState) -> StateError:
+def refused(state: RunState) -> StateError:
+    """The error where a state does not follow the stored one."""
     if state.revision == 0:
         return StateError(f"there is a run {state.run_id!r} already", hint="resume it, or give another run_id")
     return StateError(

@@ -15,6 +15,7 @@ from oloproof.runtime import (
     HeuristicController,
     JsonlAuditSink,
     RetrieveTool,
+    RunStore,
     SqliteStore,
     ToolRegistry,
 )
@@ -53,17 +54,18 @@ def named(target: str) -> Service:
     raise ServiceError("OLO762", what, "name an oloproof.service.Service, an AgentLoop, or a function that makes one")
 
 
-def without_credentials(state: Path, corpora: Sequence[Path]) -> Service:
-    """The rule that retrieves once and answers, over directories of text; runs and their trail are kept in ``state``.
+def without_credentials(state: Path, corpora: Sequence[Path], *, store: RunStore | None = None) -> Service:
+    """The rule that retrieves once and answers, over directories of text; the trail of its runs is kept in ``state``,
+    and so are the runs where ``store`` is None.
 
     Errors: ServiceError where the directories cannot be read or written.
     """
     tools: list[AsyncTool] = [RetrieveTool(retriever_over(corpora))] if corpora else []
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)  # states hold what was asked and answered
-        store = SqliteStore(state / "runs.db")
+        kept = SqliteStore(state / "runs.db") if store is None else store
     except Exception as error:  # of the file system, or of SQLite
         raise ServiceError("OLO765", f"{state}: runs cannot be kept here: {error}", "name another --state") from None
     audit = JsonlAuditSink(state / "audit.jsonl")
-    loop = AgentLoop(controller=HeuristicController(), tools=ToolRegistry(tools), checkpoint_store=store, audit=audit)
+    loop = AgentLoop(controller=HeuristicController(), tools=ToolRegistry(tools), checkpoint_store=kept, audit=audit)
     return Service(loop=loop)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from fakes.runtime import Counted, acts
+from fakes.runtime import Counted, acts, killed_in_a_call
 from oloproof.runtime import (
     Agent,
     AuditError,
@@ -100,38 +96,8 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
         read_audit(tmp_path / "no")
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_a_store_keeps_the_last_state_and_refuses_any_other_order(kind: str, tmp_path: Path) -> None:
-    store = MemoryStore() if kind == "memory" else SqliteStore(tmp_path / "runs.db")
-    state = Agent([], acts()).run("goal")
-    for number in (0, 1, 2):
-        store.save(replace(state, revision=number))
-    for number in (0, 1, 2, 4):
-        with pytest.raises(StateError):
-            store.save(replace(state, revision=number))
-    assert store.load(*state.key) == replace(state, revision=2)
-    assert store.load("other", state.run_id) is None
-    store.delete("other", state.run_id)
-    store.delete(*state.key)
-    assert store.load(*state.key) is None
-
-
-KILLED = """
-import os, signal, sys
-from oloproof.runtime import Agent, Decision, JsonlAuditSink, SqliteStore, Tool
-def tool():
-    os.write(1, b"x")
-    os.kill(os.getpid(), signal.SIGKILL)
-def planner(state, tools):
-    return Decision.finish(len(state.steps)) if state.steps else Decision.act("tool")
-Agent([Tool("tool", tool, idempotent=False)], planner, store=SqliteStore("runs.db"), audit=JsonlAuditSink("audit.jsonl")
-).run("goal", run_id="r")
-"""
-
-
 def test_kill_9_during_a_call_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, stdout=subprocess.PIPE, check=False)
-    assert (done.returncode, done.stdout) == (-signal.SIGKILL, b"x")
+    killed_in_a_call(tmp_path, "SqliteStore('runs.db')")
     store, sink = SqliteStore(tmp_path / "runs.db"), JsonlAuditSink(tmp_path / "audit.jsonl")
     state = Agent([], acts(), store=store, audit=sink).resume("r")
     assert ([step.outcome.value for step in state.steps], state.answer) == (["interrupted"], "done")
