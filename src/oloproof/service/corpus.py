@@ -28,7 +28,8 @@ _BLANK_LINES: Final = re.compile(r"\n\s*\n")
 
 
 def retriever_over(directories: Sequence[Path]) -> Retriever:
-    """A retriever over the text files below each directory; a corpus is named after its directory.
+    """A retriever over the text files below each directory. A corpus is named after its directory; where there are
+    several, so are their passages.
 
     Files of more than a megabyte, hidden ones and links are left out. Errors: ServiceError for what is no directory.
     """
@@ -36,6 +37,8 @@ def retriever_over(directories: Sequence[Path]) -> Retriever:
         if not directory.is_dir():
             raise ServiceError("OLO766", f"{directory} is no directory", "name a directory of text files")
     passages = [passage for directory in directories for passage in _passages(directory)]
+    if len(directories) > 1:
+        passages = [replace(passage, chunk_id=f"{passage.corpus_id}/{passage.chunk_id}") for passage in passages]
     try:
         return Bm25Retriever(passages)
     except UsageError:  # bm25s is not there, and the command works without an extra
