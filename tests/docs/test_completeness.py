@@ -156,7 +156,8 @@ def test_every_promise_of_the_runtime_names_a_test_that_is_there() -> None:
 
 def test_every_name_of_the_runtime_is_documented() -> None:
     text = page("reference/runtime.md") + page("howto/run-a-bounded-agent.md")
-    source = (ROOT / "src/oloproof/runtime/kernel.py").read_text(encoding="utf-8")
+    files = [ROOT / "src/oloproof/runtime" / name for name in ("kernel.py", "turn.py", "gates.py")]
+    source = "".join(path.read_text(encoding="utf-8") for path in files)
     events = re.findall(r'\.log\(\s*"(\w+)"', source)
     codes = re.findall(r'Denial\(\s*"\w+", "(\w+)"', source) + re.findall(r'\.fail\(\s*"(\w+)"', source)
     assert missing([*Policy.__struct_fields__, *Limits.__struct_fields__, *events, *codes], text) == []

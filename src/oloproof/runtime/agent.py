@@ -178,7 +178,8 @@ class Agent:
         case = case_or_none()
         if case is not None:
             trail = [record for record in self.audit.records if record.run == state.key]
-            case.agent_trajectory(to_trajectory(state, limits=self.terms.limits, audit=trail, agent=self._name))
+            told = to_trajectory(state, limits=self.terms.limits, audit=trail, agent=self._name, tools=self.terms.tools)
+            case.agent_trajectory(told)
 
 
 class TimeoutOver(Exception):

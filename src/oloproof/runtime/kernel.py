@@ -15,11 +15,10 @@ from msgspec.structs import replace
 
 from oloproof.model.values import equal, snapshot
 from oloproof.record.steps import exception_text, printable
-from oloproof.runtime.audit import FIRST, AuditHead, AuditRecord, chained, digest
+from oloproof.runtime.audit import FIRST, chained, digest
 from oloproof.runtime.decision import Act, Finish, is_json, own
 from oloproof.runtime.errors import StateError
 from oloproof.runtime.gates import Approval, Denial, Terms, first_denial, request_for
-from oloproof.runtime.policy import plus
 from oloproof.runtime.state import (
     OVER,
     ApprovalRequest,
@@ -31,20 +30,16 @@ from oloproof.runtime.state import (
     Judging,
     Position,
     RunState,
-    RunStep,
-    Spent,
     StepError,
     StepOutcome,
     Stopped,
     Waiting,
 )
+from oloproof.runtime.turn import Turn, ending, words
 
 MOST_ATTEMPTS: Final = 3
 """How often an idempotent call is started in all, when a crash keeps cutting it off."""
 
-
-MOST_WORDS: Final = 2000
-"""Characters of a message that are kept."""
 
 CALLER_STOP: Final = "caller_stop"
 """The one reason to stop after which a run can be resumed."""
@@ -177,7 +172,7 @@ def begin(terms: Terms, goal: str, *, tenant: str, run_id: str, nonce: str, cont
     if reason is None:
         return state
     at = Stopped(reason)
-    last = chained(state.key, first.head, "run_ended", _ending(at))
+    last = chained(state.key, first.head, "run_ended", ending(at))
     return replace(state, at=at, audit_head=last.head, outbox=(first, last))
 
 
@@ -189,87 +184,15 @@ def advance(terms: Terms, state: RunState, event: Event) -> tuple[RunState, Effe
     handler = TRANSITIONS.get((type(state.at), type(event)))
     if handler is None:
         raise StateError(f"{type(event).__name__} is impossible where the run {state.run_id!r} is {state.status.value}")
-    turn = _Turn(terms, state)
+    turn = Turn(terms, state)
     at = handler(turn, state.at, event)
     if isinstance(at, OVER):
-        turn.log("run_ended", **_ending(at))
+        turn.log("run_ended", **ending(at))
     following = turn.ended(at)
     return following, effect_of(following)
 
 
-class _Turn:
-    """One transition in the making: what it writes, spends and adds to the steps."""
-
-    def __init__(self, terms: Terms, state: RunState) -> None:
-        self.terms = terms
-        self.before = state
-        self.head: AuditHead = state.audit_head
-        self.records: list[AuditRecord] = []
-        self.steps = state.steps
-        self.spent = state.spent
-
-    @property
-    def now(self) -> RunState:
-        """The state as it has become so far, for the gates."""
-        return self.ended(self.before.at)
-
-    def ended(self, at: Position) -> RunState:
-        before = self.before
-        return RunState(
-            tenant=before.tenant,
-            run_id=before.run_id,
-            goal=before.goal,
-            at=at,
-            audit_head=self.head,
-            steps=self.steps,
-            spent=self.spent,
-            revision=before.revision + 1,
-            outbox=tuple(self.records),
-            context=before.context,
-        )
-
-    def log(self, event: str, **data: Any) -> None:
-        record = chained(self.before.key, self.head, event, data)
-        self.records.append(record)
-        self.head = record.head
-
-    def spend(
-        self, *, decisions: int = 0, tool_calls: int = 0, cost: float = 0.0, tokens: int = 0, seconds: float = 0.0
-    ) -> None:
-        spent = self.spent
-        self.spent = Spent(
-            decisions=spent.decisions + decisions,
-            tool_calls=spent.tool_calls + tool_calls,
-            cost=plus(spent.cost, cost),
-            tokens=spent.tokens + tokens,
-            seconds=spent.seconds + max(0.0, seconds),
-        )
-
-    def step(self, decision: Act | Finish, outcome: StepOutcome, **fields: Any) -> Position:
-        """Add a step, and go on to the next decision if a limit does not stop the run."""
-        index, ended_s = len(self.steps), self.spent.seconds
-        step = RunStep(index=index, ended_s=ended_s, decision=decision, outcome=outcome, **fields)
-        self.steps = (*self.steps, step)
-        return self.next()
-
-    def next(self) -> Position:
-        reason = self.terms.limits.stop_reason(self.now)
-        return Deciding() if reason is None else Stopped(reason)
-
-    def deny(self, decision: Act | Finish, denial: Denial) -> Position:
-        self.log("denied", step=len(self.steps), gate=denial.gate, code=denial.code, message=_words(denial.message))
-        error = StepError(denial.code, _words(denial.message))
-        return self.step(decision, StepOutcome.DENIED, error=error, gate=denial.gate)
-
-    def interrupt(self, at: Calling | Asking | Waiting, code: str, message: str) -> Position:
-        self.log("interrupted", step=len(self.steps), tool=at.act.tool, attempt=at.attempt, code=code)
-        return self.step(at.act, StepOutcome.INTERRUPTED, error=StepError(code, message))
-
-    def fail(self, code: str, message: str) -> Failed:
-        return Failed(StepError(code, _words(message)))
-
-
-def _decided(turn: _Turn, _: Deciding, event: Decided) -> Position:
+def _decided(turn: Turn, _: Deciding, event: Decided) -> Position:
     turn.spend(decisions=1, seconds=event.seconds)
     try:
         decision = own(event.decision)
@@ -292,7 +215,7 @@ def _decided(turn: _Turn, _: Deciding, event: Decided) -> Position:
     return Judging(decision) if turn.terms.judged else Completed(decision.answer)
 
 
-def _gated(turn: _Turn, act: Act, *, attempt: int = 1) -> Position:
+def _gated(turn: Turn, act: Act, *, attempt: int = 1) -> Position:
     """Send an action through the gates for the first time."""
     denial = first_denial(turn.terms, turn.now, act)
     if denial is not None:
@@ -305,21 +228,21 @@ def _gated(turn: _Turn, act: Act, *, attempt: int = 1) -> Position:
     return Asking(act, request, attempt)
 
 
-def _call(turn: _Turn, act: Act, attempt: int, approved: ApprovalRequest | None) -> Position:
+def _call(turn: Turn, act: Act, attempt: int, approved: ApprovalRequest | None) -> Position:
     """Charge a call and start it."""
     turn.spend(tool_calls=1, cost=turn.terms.tools[act.tool].cost)
     turn.log("call_started", step=len(turn.steps), tool=act.tool, attempt=attempt)
     return Calling(act, attempt, approved)
 
 
-def _planner_raised(turn: _Turn, _: Deciding, event: PlannerRaised) -> Position:
+def _planner_raised(turn: Turn, _: Deciding, event: PlannerRaised) -> Position:
     turn.spend(decisions=1, seconds=event.seconds)
     return turn.fail("planner_failed", event.error)
 
 
-def _answered(turn: _Turn, at: Asking, event: Answered) -> Position:
+def _answered(turn: Turn, at: Asking, event: Answered) -> Position:
     if event.approval is None:
-        turn.log("paused", step=at.request.step, digest=at.request.digest, reason=_words(event.error))
+        turn.log("paused", step=at.request.step, digest=at.request.digest, reason=words(event.error))
         return Waiting(at.act, at.request, at.attempt)
     following = _approval_gate(turn, at, (event.approval,))
     if isinstance(following, Asking):  # it answered something else; asking it again would not end
@@ -327,7 +250,7 @@ def _answered(turn: _Turn, at: Asking, event: Answered) -> Position:
     return following
 
 
-def _taken_up(turn: _Turn, at: Asking | Waiting, event: Resumed) -> Position:
+def _taken_up(turn: Turn, at: Asking | Waiting, event: Resumed) -> Position:
     """Every gate again, with the tools as they are now."""
     turn.log("resumed")
     denial = first_denial(turn.terms, turn.now, at.act)
@@ -336,7 +259,7 @@ def _taken_up(turn: _Turn, at: Asking | Waiting, event: Resumed) -> Position:
     return _approval_gate(turn, at, event.approvals)
 
 
-def _approval_gate(turn: _Turn, at: Asking | Waiting, approvals: tuple[Approval, ...]) -> Position:
+def _approval_gate(turn: Turn, at: Asking | Waiting, approvals: tuple[Approval, ...]) -> Position:
     """The last gate. An approval counts for the action it was given for, after the history it was given after.
 
     Of several answers to one request a refusal wins. What answers another request authorises nothing.
@@ -371,7 +294,7 @@ def _approval_gate(turn: _Turn, at: Asking | Waiting, approvals: tuple[Approval,
     return Asking(act, request, at.attempt)
 
 
-def _returned(turn: _Turn, at: Calling, event: Returned) -> Position:
+def _returned(turn: Turn, at: Calling, event: Returned) -> Position:
     result = snapshot(event.value)  # a copy: a tool that keeps what it returned cannot change the state
     if not equal(event.value, result):
         message = f"the tool returned what is no JSON value, of type {type(event.value).__name__}"
@@ -381,19 +304,19 @@ def _returned(turn: _Turn, at: Calling, event: Returned) -> Position:
     return turn.step(at.act, StepOutcome.EXECUTED, result=result)
 
 
-def _raised(turn: _Turn, at: Calling, event: Raised) -> Position:
+def _raised(turn: Turn, at: Calling, event: Raised) -> Position:
     turn.spend(seconds=event.seconds)
-    error = StepError(event.code, _words(event.error))
+    error = StepError(event.code, words(event.error))
     turn.log("call_failed", step=len(turn.steps), tool=at.act.tool, code=error.code, message=error.message)
     return turn.step(at.act, StepOutcome.FAILED, error=error)
 
 
-def _broke(turn: _Turn, at: Calling, event: Broke) -> Position:
+def _broke(turn: Turn, at: Calling, event: Broke) -> Position:
     _raised(turn, at, Raised("tool_broken", event.error, event.seconds))
     return turn.fail("tool_broken", event.error)
 
 
-def _call_taken_up(turn: _Turn, at: Calling, _: Resumed) -> Position:
+def _call_taken_up(turn: Turn, at: Calling, _: Resumed) -> Position:
     """A call was cut off: it starts again through every gate if that is safe, else nobody knows what it did."""
     turn.log("resumed")
     tool = turn.terms.tools.get(at.act.tool)
@@ -412,7 +335,7 @@ def _call_taken_up(turn: _Turn, at: Calling, _: Resumed) -> Position:
     return turn.deny(at.act, denial)
 
 
-def _judged(turn: _Turn, at: Judging, event: Judged) -> Position:
+def _judged(turn: Turn, at: Judging, event: Judged) -> Position:
     turn.spend(seconds=event.seconds)
     if type(event.accepted) is not bool:
         return turn.fail("invalid_done", f"the done criterion returned {type(event.accepted).__name__}, no bool")
@@ -421,22 +344,22 @@ def _judged(turn: _Turn, at: Judging, event: Judged) -> Position:
     return turn.deny(at.finish, Denial("done", "answer_rejected", "the done criterion did not accept the answer"))
 
 
-def _judge_raised(turn: _Turn, _: Judging, event: JudgeRaised) -> Position:
+def _judge_raised(turn: Turn, _: Judging, event: JudgeRaised) -> Position:
     turn.spend(seconds=event.seconds)
     return turn.fail("done_failed", event.error)
 
 
-def _decision_taken_up(turn: _Turn, at: Deciding, _: Resumed) -> Position:
+def _decision_taken_up(turn: Turn, at: Deciding, _: Resumed) -> Position:
     turn.log("resumed")
     return turn.next()
 
 
-def _judging_taken_up(turn: _Turn, at: Judging, _: Resumed) -> Position:
+def _judging_taken_up(turn: Turn, at: Judging, _: Resumed) -> Position:
     turn.log("resumed")
     return at if turn.terms.judged else Completed(at.finish.answer)
 
 
-def _halted(turn: _Turn, at: Position, event: Halted) -> Position:
+def _halted(turn: Turn, at: Position, event: Halted) -> Position:
     """The caller stops the run: what was in flight or unanswered is over, and the run can be resumed after it."""
     if isinstance(at, Calling | Asking | Waiting):
         words = "during the call" if isinstance(at, Calling) else "before the action was approved"
@@ -445,30 +368,14 @@ def _halted(turn: _Turn, at: Position, event: Halted) -> Position:
     return Stopped(event.reason)
 
 
-def _stop_taken_up(turn: _Turn, at: Stopped, _: Resumed) -> Position:
+def _stop_taken_up(turn: Turn, at: Stopped, _: Resumed) -> Position:
     if at.reason != CALLER_STOP:
         raise StateError(f"the run {turn.before.run_id!r} is over: {at.reason} stopped it")
     turn.log("resumed")
     return turn.next()
 
 
-def _words(text: str) -> str:
-    """A message as it is kept: no longer than anybody reads, whoever wrote it."""
-    text = printable(text)
-    return text if len(text) <= MOST_WORDS else text[: MOST_WORDS - 1] + "…"
-
-
-def _ending(at: Completed | Stopped | Failed) -> dict[str, Any]:
-    match at:
-        case Completed(answer):
-            return {"status": "completed", "answer_digest": digest(answer)}
-        case Stopped(reason):
-            return {"status": "stopped", "reason": reason}
-        case Failed(error):
-            return {"status": "failed", "code": error.code, "message": error.message}
-
-
-TRANSITIONS: Final[dict[tuple[type, type], Callable[[_Turn, Any, Any], Position]]] = {
+TRANSITIONS: Final[dict[tuple[type, type], Callable[[Turn, Any, Any], Position]]] = {
     (Deciding, Decided): _decided,
     (Deciding, PlannerRaised): _planner_raised,
     (Deciding, Resumed): _decision_taken_up,

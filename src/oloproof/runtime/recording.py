@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from oloproof.record.steps import AgentConstraintCheck, AgentStep, AgentTrajectory
@@ -18,6 +18,7 @@ from oloproof.runtime.state import (
     RunStep,
     StepOutcome,
 )
+from oloproof.runtime.tools import Tool
 
 _ENDINGS: dict[RunStatus, Any] = {RunStatus.COMPLETED: "success", RunStatus.FAILED: "failure"}
 
@@ -28,16 +29,20 @@ def to_trajectory(
     limits: Limits | None = None,
     audit: Iterable[AuditRecord] | None = None,
     agent: str | None = None,
+    tools: Mapping[str, Tool] | None = None,
 ) -> AgentTrajectory:
     """The run as an ``AgentTrajectory``, of whose steps ``agent`` is named as the one that took them.
 
-    A call is a tool_call and its tool_result; one that was interrupted has no result. What a gate denied is a
+    A call is a tool_call and its tool_result; one that was interrupted has no result. Where the ``tools`` are given, a
+    call of one with ``hands_to`` that succeeded is a ``handoff``, and the steps after it are that agent's, unless
+    ``agent`` is None, which names nobody. What a gate denied is a
     ``decision`` whose arguments hold ``denied`` (the code), ``gate``, ``tool``, ``arguments`` and ``message``. The
     accepted answer is the ``final`` step. A run that completed ended in ``success``, one that failed in ``failure``;
     any other is truncated. Constraints: ``no_denied_action``; ``within_limits`` where the ``limits`` are given;
     ``audit_verified`` where the ``audit`` records of the run are.
     """
-    drafts = [draft for step in state.steps for draft in _step(step)]
+    receivers = {} if tools is None else {name: tool.hands_to for name, tool in tools.items()}
+    drafts = [draft for step in state.steps for draft in _step(step, receivers)]
     if isinstance(state.at, Calling):
         drafts.append(_call(state.at.act, len(state.steps)))
     if isinstance(state.at, Completed):
@@ -45,9 +50,8 @@ def to_trajectory(
     if isinstance(state.at, Failed):
         error = state.at.error
         drafts.append({"kind": "decision", "arguments": {"failed": error.code, "message": error.message}})
-    steps = [AgentStep(index=index, agent=agent, **draft) for index, draft in enumerate(drafts, 1)]
     return AgentTrajectory(
-        steps=tuple(steps),
+        steps=tuple(_taken(drafts, agent)),
         terminal_status=_ENDINGS.get(state.status, "unknown"),
         truncated=state.status not in _ENDINGS,
         step_limit=state.spent.decisions if state.stop_reason == "max_steps" else None,
@@ -55,7 +59,15 @@ def to_trajectory(
     )
 
 
-def _step(step: RunStep) -> Iterator[dict[str, Any]]:
+def _taken(drafts: list[dict[str, Any]], agent: str | None) -> Iterator[AgentStep]:
+    """The steps, each with the agent that was in control."""
+    for index, draft in enumerate(drafts, 1):
+        yield AgentStep(index=index, agent=agent, **draft)
+        if agent is not None:
+            agent = draft.get("to_agent", agent)
+
+
+def _step(step: RunStep, receivers: Mapping[str, str | None]) -> Iterator[dict[str, Any]]:
     decision = step.decision
     if step.outcome is StepOutcome.DENIED or not isinstance(decision, Act):
         assert step.error is not None
@@ -66,6 +78,10 @@ def _step(step: RunStep) -> Iterator[dict[str, Any]]:
         return
     if step.error is not None and step.error.code == "not_started":
         yield {"kind": "decision", "arguments": {"not_started": decision.tool, "arguments": decision.arguments}}
+        return
+    receiver = receivers.get(decision.tool)
+    if receiver is not None and step.outcome is StepOutcome.EXECUTED:
+        yield {"kind": "handoff", "to_agent": receiver, "arguments": decision.arguments, **_usage(step)}
         return
     yield _call(decision, step.index) | _usage(step)
     if step.outcome is not StepOutcome.INTERRUPTED:

@@ -26,6 +26,7 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     cost: float = 0.0
     idempotent: bool | None = None
     timeout_s: float | None = None
+    hands_to: str | None = None
 
 
 class AsyncTool(Protocol):
@@ -56,6 +57,7 @@ class FunctionTool:
             cost=tool.cost,
             idempotent=tool.idempotent,
             timeout_s=tool.timeout_s,
+            hands_to=tool.hands_to,
         )
 
     async def invoke(self, ctx: RunContext, arguments: dict[str, Any]) -> AgentToolResult:
@@ -91,6 +93,7 @@ def _gated(spec: ToolSpec) -> Tool:
         cost=spec.cost,
         idempotent=spec.idempotent,
         timeout_s=spec.timeout_s,
+        hands_to=spec.hands_to,
     )
 
 

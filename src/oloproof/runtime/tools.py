@@ -38,7 +38,9 @@ class Tool:
     ``patternProperties`` are not supported; None is a tool without arguments. ``scopes`` are what a policy must grant.
     ``cost`` is what one call costs, in the caller's unit. ``idempotent``: whether a call may be repeated with the same
     effect; None is True for a read tool and False otherwise. ``timeout_s`` bounds one call, None does not; a call that
-    is past it is abandoned and its thread goes on.
+    is past it is abandoned and its thread goes on. ``hands_to`` names the agent that is in control once a call has
+    succeeded, None for a tool that hands nothing over; it says so in a recorded trajectory, and what the next steps are
+    is the planner's to decide as before.
 
     Errors: TypeError where a field has the wrong type; ValueError for a malformed name or scope, or a cost that is
     negative or not finite; SchemaError where ``parameters`` is outside the supported schemas or does not fit the
@@ -70,6 +72,7 @@ class Tool:
     cost: float = 1.0
     idempotent: bool | None = None
     timeout_s: float | None = None
+    hands_to: str | None = None
     validator: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -91,6 +94,8 @@ class Tool:
             object.__setattr__(self, "idempotent", self.effect is ToolEffect.READ)
         if self.timeout_s is not None and amount(self.timeout_s, f"tool {self.name!r}: timeout_s") == 0:
             raise ValueError(f"tool {self.name!r}: timeout_s is 0")
+        if self.hands_to is not None and not (isinstance(self.hands_to, str) and self.hands_to):
+            raise TypeError(f"tool {self.name!r}: hands_to is {self.hands_to!r:.80}, no agent's name")
         schema = _closed_schema(self.name, self.parameters)
         _fit(self.name, self.function, schema)
         object.__setattr__(self, "parameters", schema)

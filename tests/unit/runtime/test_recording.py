@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fakes.runtime import Counted, acts, script
+from fakes.runtime import Counted, acts, closed, script
 from oloproof.model.reading import final_answer
-from oloproof.runtime import Agent, Decision, Limits, Usage, to_trajectory
+from oloproof.runtime import Agent, Decision, Limits, Tool, Usage, to_trajectory
 from oloproof.testing import recorded_case
+
+TEXT = closed(text={"type": "string"})
 
 
 def checks(trajectory: Any) -> dict[str, bool]:
@@ -82,3 +84,58 @@ def test_a_trail_that_was_tampered_with_is_told() -> None:
     state = agent.run("goal")
     assert checks(to_trajectory(state, audit=agent.audit.records))["audit_verified"] is True
     assert checks(to_trajectory(state, audit=agent.audit.records[:-1]))["audit_verified"] is False
+
+
+def transfer(returns: Any = "ok", **fields: Any) -> Tool:
+    return Counted(returns).tool("transfer", hands_to="billing", **fields)
+
+
+def told(steps: Any) -> list[tuple[str, str | None, str | None]]:
+    return [(step.kind, step.agent, step.to_agent) for step in steps]
+
+
+def test_a_hand_off_changes_who_takes_the_steps() -> None:
+    planner = script(Decision.act("tool", {"text": "a"}), Decision.act("transfer", {"text": "refund A-17"}))
+    with recorded_case("goal") as case:
+        Agent([Counted().tool(), transfer()], planner, name="triage").run("goal")
+    assert case.trajectory is not None
+    assert told(case.trajectory.steps) == [
+        ("tool_call", "triage", None),
+        ("tool_result", "triage", None),
+        ("handoff", "triage", "billing"),
+        ("final", "billing", None),
+    ]
+    assert case.trajectory.steps[2].arguments == {"text": "refund A-17"}
+
+
+def test_a_hand_off_passes_the_gates_and_one_that_did_not_succeed_is_none() -> None:
+    planner = script(Decision.act("transfer", {"text": "a"}))
+    for tool, kinds in (
+        (transfer(scopes={"billing"}), ["decision", "final"]),
+        (transfer(ValueError("away")), ["tool_call", "tool_result", "final"]),
+    ):
+        agent = Agent([tool], planner)
+        trajectory = to_trajectory(agent.run("goal"), agent="triage", tools=agent.terms.tools)
+        assert [step.kind for step in trajectory.steps] == kinds
+        assert {step.agent for step in trajectory.steps} == {"triage"}
+
+
+def test_a_hand_off_of_an_agent_without_a_name_names_the_receiver_alone() -> None:
+    agent = Agent([transfer()], script(Decision.act("transfer", {"text": "a"})))
+    state = agent.run("goal")
+    assert told(to_trajectory(state, tools=agent.terms.tools).steps) == [
+        ("handoff", None, "billing"),
+        ("final", None, None),
+    ]
+    assert [step.kind for step in to_trajectory(state).steps] == ["tool_call", "tool_result", "final"]
+
+
+def test_an_agent_within_a_tool_leaves_the_case_to_the_outer_one() -> None:
+    def ask(text: str) -> Any:
+        return Agent([Counted().tool()], acts(text), record=False).run(text).answer
+
+    outer = Agent([Counted().tool(), Tool("ask", ask, parameters=TEXT)], acts("sum", tool="ask"), name="triage")
+    with recorded_case("goal") as case:
+        outer.run("goal")
+    assert case.trajectory is not None
+    assert [step.tool_name for step in case.trajectory.steps] == ["ask", "ask", None]

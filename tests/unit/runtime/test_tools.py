@@ -66,6 +66,8 @@ def test_the_longest_name() -> None:
         ({"idempotent": 1}, TypeError),
         ({"description": None}, TypeError),
         ({"timeout_s": 0}, ValueError),
+        ({"hands_to": ""}, TypeError),
+        ({"hands_to": 1}, TypeError),
         ({"parameters": [("type", "object")]}, TypeError),
     ],
 )
