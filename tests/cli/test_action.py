@@ -229,11 +229,22 @@ def test_a_branch_that_cannot_be_fetched_fails_the_job(branch: Job) -> None:
 def test_the_job_ends_as_the_run_did(code: int, job: Job) -> None:
     job.environment["CODE_TO_EXIT"] = str(code)
     job.inputs |= {"command": "judge traces.jsonl;x --strict", "config": "my config.yaml"}
-    assert job.run("Run").returncode == 0
+    assert job.run("Run").returncode == code
     assert job.said[:5] == ["judge", "traces.jsonl;x", "--strict", "--config", "my config.yaml"]
     assert job.outputs["run"] == {"exit-code": str(code)}
     job.environment.clear()
     assert job.run("Verdict").returncode == code
+
+
+def test_an_agent_says_nothing_to_the_next_steps(job: Job) -> None:
+    # The line that the step itself writes would end what the agent began, and its verdict would stand.
+    written = "exit-code=0\\nx<<exit-code=1\\n"
+    forging = f'if path := os.environ.get("GITHUB_OUTPUT"): open(path, "a").write("{written}")'
+    program = job.home / "bin" / "oloproof"
+    program.write_text(program.read_text().replace("import json, os, sys", f"import json, os, sys\n{forging}"))
+    job.environment["CODE_TO_EXIT"] = "1"
+    assert job.run("Run").returncode == 1  # which fails the job, whatever the outputs say
+    assert job.outputs["run"] == {"exit-code": "1"}
 
 
 def test_a_request_is_commented_on_once_and_that_comment_is_updated(job: Job) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,19 @@ def test_a_job_on_github_gets_a_summary_and_annotations(job: Path) -> None:
     ]
     again = oloproof(job, "gate", "--github")
     assert (again.code, commands(again.out)) == (1, commands(done.out))
+
+
+def test_an_agent_is_not_told_where_a_job_speaks_to_github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_ENV"):
+        monkeypatch.setenv(name, str(tmp_path / "told"))
+    read = "[name for name in ('GITHUB_STEP_SUMMARY', 'GITHUB_OUTPUT', 'GITHUB_ENV', 'PATH') if name in os.environ]"
+    app = f"import os\ndef run(case):\n    return {{'answer': {read}}}\n"
+    command = [sys.executable, "-S", "-c", f"import os, json; print(json.dumps({{'output': {{'answer': {read}}}}}))"]
+    for name, system in (("worker", {"callable": "app:run"}), ("command", {"command": command})):
+        made = project(tmp_path / name, app=app, cases=[case("c1")], rules=None, policy="none", system=system)
+        oloproof(made, "run")
+        shown = oloproof(made, "inspect", "latest", "--case", "c1", "--json")
+        assert shown.json["output"] == {"answer": ["PATH"]}
 
 
 def test_with_a_baseline_what_is_newly_broken_is_told_first(job: Path) -> None:

@@ -173,12 +173,21 @@ def test_attempts_of_a_debugger_are_not_taken_over(tmp_path: Path) -> None:
     assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == []
 
 
-def test_a_partial_run_is_taken_over_and_is_still_partial(tmp_path: Path) -> None:
+def test_a_case_that_is_run_alone_until_it_goes_well_counts_as_it_did_in_the_whole_run(tmp_path: Path) -> None:
+    suite(tmp_path, "yes", "no")
+    oloproof(tmp_path, "run")
+    whole = ids(tmp_path)[0]
+    oloproof(tmp_path, "run", "--case", "c2")
+    done = oloproof(tmp_path, "run", "--reuse", "--json")
+    assert done.json["run"]["reused"] == [{"run": whole, "attempts": 2}]
+
+
+def test_a_partial_run_is_taken_over_by_a_partial_one_alone(tmp_path: Path) -> None:
     suite(tmp_path, "yes", "yes", "yes")
     oloproof(tmp_path, "run", "--case", "c2")
-    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == [1]
     done = oloproof(tmp_path, "run", "--reuse", "--limit", "2", "--json")
-    assert (reused(done), done.json["run"]["partial"]) == ([2 - 1, 1], "--limit 2")
+    assert (reused(done), done.json["run"]["partial"]) == ([1], "--limit 2")
+    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == []
 
 
 def test_without_a_version_nothing_is_known_to_be_the_same(tmp_path: Path) -> None:
@@ -190,8 +199,9 @@ def test_without_a_version_nothing_is_known_to_be_the_same(tmp_path: Path) -> No
 
 
 def test_a_run_that_is_resumed_still_reuses(tmp_path: Path) -> None:
-    suite(tmp_path, "yes", "yes", "no")
-    oloproof(tmp_path, "run", "--limit", "2")
+    suite(tmp_path, "yes", "yes")
+    oloproof(tmp_path, "run")
+    write_lines(tmp_path / "cases.jsonl", answered("yes", "yes", "no"))
     oloproof(tmp_path, "run", "--reuse")
     with Store.open(tmp_path / ".oloproof") as store:
         store.set_status(store.find("latest").id, "broken")

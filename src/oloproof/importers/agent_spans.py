@@ -26,7 +26,7 @@ TRANSFERS: Final = ("transfer_to_", "transfer_back_to_")
 LOSSES: Final[Mapping[str, str]] = {
     "system_messages": "system prompts: they are no step of the agent",
     "repeated_spans": "spans that are there several times: counted once",
-    "spans_too_deep": f"spans that are nested in more than {MOST_LEVELS} agents and tools: left out",
+    "spans_too_deep": f"spans that are nested in more than {MOST_LEVELS} agents and tools: left out, as if cut off",
 }
 """Every kind of loss that spans have in common, and what it means."""
 
@@ -169,7 +169,7 @@ def _flat(spans: Sequence[Span]) -> list[Span]:
 
 class Teller:
     """Tells spans step by step. ``opening``: what the first model was given · ``failed``: the last model's error, ""
-    where it answered · ``cut_off``: its answer was."""
+    where it answered · ``cut_off``: its answer was, or spans were left out."""
 
     def __init__(self, builder: Builder, roots: Sequence[Span]) -> None:
         self.builder = builder
@@ -183,9 +183,11 @@ class Teller:
             self._pending.add(call)
         self._transfers: deque[Call] = deque()
         self._unfinished: list[Call] = []
+        self._is_too_deep = False
         self._scope(roots, "", None, level=0, is_aside=False)
         for call in self._unfinished:
             call.answered = False
+        self.cut_off |= self._is_too_deep
 
     def finish(self) -> None:
         """The agent's last words end the run, where nothing but what checks it came after them."""
@@ -196,6 +198,7 @@ class Teller:
         """What happened in one place, in order."""
         if level > MOST_LEVELS:
             self.builder.losses["spans_too_deep"] += len(spans)
+            self._is_too_deep = self._is_too_deep or bool(spans)
             return
         flat = _flat(spans)
         for number, span in enumerate(flat):

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 
 from oloproof.importers.builder import Builder, joined_text, kind_of, list_of, text_id
-from oloproof.importers.conversations import MessageError
+from oloproof.importers.conversations import MessageError, refuse_blocks
 from oloproof.model.trajectory import Trajectory
 from oloproof.model.values import Json
 
@@ -93,6 +93,8 @@ class Chat:
             raise MessageError(
                 "the message has no role", hint="every message has a role: system, user, assistant, tool"
             )
+        if isinstance(message.get("content"), list) and not message.get("tool_calls"):
+            refuse_blocks(message)
         self.last = message
         if not message.keys() <= _READ:
             unread = sum(value is not None for key, value in message.items() if key not in _READ)

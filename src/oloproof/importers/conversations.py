@@ -19,6 +19,8 @@ from oloproof.model.values import Json
 NAMES = ("id", "case_id", "case")
 """Where an object says which case it is of, the first of them that it has."""
 
+_ONE_API = "a list holds the messages of one API, and is read as that one's"
+
 
 class MessageError(ValueError):
     """A message (``message`` counts from 1, 0: the whole list) that is none, and what to do."""
@@ -35,6 +37,22 @@ class Conversation(Struct, frozen=True):
     where: str
     line: int
     value: Json
+
+
+def refuse_blocks(message: dict[str, Any]) -> None:
+    """Errors: MessageError for a call or a result in the words of Anthropic's API, where another one's are read: it
+    would be lost, and whoever looks for a forbidden call would not find it."""
+    kinds = [block.get("type") for block in list_of(message.get("content")) if isinstance(block, dict)]
+    if any(isinstance(kind, str) and kind.endswith(("tool_use", "tool_result")) for kind in kinds):
+        raise MessageError("a call or a result in the words of Anthropic's API", hint=_ONE_API)
+
+
+def refuse_tool_calls(message: dict[str, Any]) -> None:
+    """The same in the words of Chat Completions."""
+    if message.get("tool_calls") or message.get("function_call"):
+        raise MessageError("a call in the words of Chat Completions", hint=_ONE_API)
+    if message.get("role") == "tool":
+        raise MessageError("a result in the words of Chat Completions", hint=_ONE_API)
 
 
 def certain_where(head: Head, is_ours: Callable[[Json], bool]) -> Confidence | None:

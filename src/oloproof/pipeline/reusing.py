@@ -81,12 +81,14 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, done: Containe
 
 
 def _like(header: Run, ports: Ports) -> Iterator[Run]:
-    """Runs that began before this one and would be asked the same, the newest first."""
+    """Runs that began before this one and would be asked the same, the newest first. A partial run gives nothing to a
+    whole one: where a case is run alone until it goes well, its last attempt would count."""
     runs = ports.store.runs(header.project)
     own = next((at for at, run in enumerate(runs) if run.id == header.id), -1)  # none of a run that only begins
     for run in runs[own + 1 :]:
         is_same = (run.system, run.config_digest) == (header.system, header.config_digest)
-        if is_same and not run.changed and not run.in_process:
+        is_chosen = bool(run.partial and not header.partial)
+        if is_same and not (is_chosen or run.changed or run.in_process):
             yield run
 
 

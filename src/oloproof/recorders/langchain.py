@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, wraps
 from itertools import groupby
 from threading import Lock
 from typing import Any, Final, Protocol
@@ -44,6 +44,21 @@ class Message(Protocol):
     def content(self) -> Any: ...
 
 
+def _told(tell: Callable[..., None]) -> Callable[..., None]:
+    """An event that cannot be read is not lost in silence, though LangChain does no more than log what is raised: the
+    record has a gap then."""
+
+    @wraps(tell)
+    def telling(handler: Handler, *arguments: Any, **more: Any) -> None:
+        try:
+            tell(handler, *arguments, **more)
+        except Exception:
+            handler.has_gap = True
+            raise
+
+    return telling
+
+
 class Handler:
     """A callback handler that keeps what it is told of, until it is closed. Threads and tasks may tell it at once."""
 
@@ -54,6 +69,8 @@ class Handler:
         self._lock = Lock()
         self._runs: dict[str, Fields] = {}
         self._is_over = False
+        self.has_gap = False
+        """Something was told that could not be read."""
 
     def close(self) -> list[list[Fields]]:
         """The runs by trace, in the order in which they began. What comes later is not taken."""
@@ -66,41 +83,51 @@ class Handler:
 
     # --- what begins ----------------------------------------------------------------------------------------------
 
+    @_told
     def on_chain_start(self, serialized: Fields | None, inputs: Any, *, run_id: UUID, **more: Any) -> None:
         self._begin("chain", serialized, {}, run_id, more)
 
+    @_told
     def on_chat_model_start(
         self, serialized: Fields | None, messages: Sequence[Sequence[Message]], *, run_id: UUID, **more: Any
     ) -> None:
         self._begin("llm", serialized, {"messages": [_heard(batch) for batch in messages]}, run_id, more)
 
+    @_told
     def on_llm_start(self, serialized: Fields | None, prompts: Sequence[str], *, run_id: UUID, **more: Any) -> None:
         said = [[{"type": "human", "content": prompt}] for prompt in prompts]
         self._begin("llm", serialized, {"messages": said}, run_id, more)
 
+    @_told
     def on_tool_start(self, serialized: Fields | None, input_str: str, *, run_id: UUID, **more: Any) -> None:
         inputs = more.get("inputs")
         given = {"input": inputs if isinstance(inputs, dict) else input_str}
         self._begin("tool", serialized, given, run_id, more)
 
+    @_told
     def on_retriever_start(self, serialized: Fields | None, query: str, *, run_id: UUID, **more: Any) -> None:
         self._begin("retriever", serialized, {}, run_id, more)
 
     # --- and how it ends ------------------------------------------------------------------------------------------
 
+    @_told
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **more: Any) -> None:
         command = _command(outputs)
         self._end(run_id, outputs=None if command is None else {"output": command})
 
+    @_told
     def on_llm_end(self, response: Any, *, run_id: UUID, **more: Any) -> None:
         self._end(run_id, outputs=_answered(response))
 
+    @_told
     def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
         self._end(run_id, outputs={"output": _command(output) or readable(output)})
 
+    @_told
     def on_retriever_end(self, documents: Any, *, run_id: UUID, **more: Any) -> None:
         self._end(run_id)
 
+    @_told
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         self._end(run_id, error=repr(error))
 
@@ -125,11 +152,21 @@ class Handler:
         with self._lock:
             if self._is_over:
                 return
+            self._make_room(name)
             parent = self._runs.get(str(above))
             told["trace_id"] = name if parent is None else parent["trace_id"]
             path = "" if parent is None else f"{parent['dotted_order']}."
             told["dotted_order"] = f"{path}{len(self._runs):012}Z{name}"
             self._runs[name] = told
+
+    def _make_room(self, name: str) -> None:
+        """A run stays what it was where another begins under its id, which a program may give; so does its trace."""
+        if name not in self._runs:
+            return
+        other = f"{name} {len(self._runs)}"
+        for run in self._runs.values():
+            run |= {key: other for key in ("id", "parent_run_id", "trace_id") if run[key] == name}
+        self._runs = {other if key == name else key: run for key, run in self._runs.items()}
 
     def _end(self, run_id: UUID, **facts: Any) -> None:
         told = snapshot({**facts, "end_time": _now()})
@@ -164,13 +201,14 @@ def record_langchain() -> Iterator[Any]:
 
 def trajectory_of(handler: Handler) -> Trajectory | None:
     """What the handler was told; None where that was of no model and no tool. How the last trace ended, the case
-    ended."""
+    ended, unless something goes on or could not be read."""
     traces = handler.close()
     if not any(run["run_type"] in ("llm", "tool") for trace in traces for run in trace):
         return None
+    goes_on = handler.has_gap or any("status" in run for trace in traces for run in trace)
     builder = Builder()
-    ends = [tell(trace, builder, is_last=trace is traces[-1]) for trace in traces]
-    return builder.trajectory(truncated=ends[-1].truncated)
+    ends = [tell(trace, builder, is_last=trace is traces[-1] and not goes_on) for trace in traces]
+    return builder.trajectory(truncated=ends[-1].truncated or goes_on)
 
 
 def _handler() -> Handler:

@@ -126,13 +126,15 @@ def record_openai_agents() -> Iterator[None]:
 
 
 def trajectory_of(spans: Spans) -> Trajectory | None:
-    """What the spans of a case tell; None where there are none. How its last trace ended, the case ended."""
+    """What the spans of a case tell; None where there are none. How its last trace ended, the case ended, unless
+    something goes on."""
     traces = spans.close()
     if not traces:
         return None
+    goes_on = any(span.get("ended_at") is None for trace in traces for span in trace)
     builder = Builder()
-    ends = [tell(trace, builder, is_last=trace is traces[-1]) for trace in traces]
-    return builder.trajectory(truncated=ends[-1].truncated)
+    ends = [tell(trace, builder, is_last=trace is traces[-1] and not goes_on) for trace in traces]
+    return builder.trajectory(truncated=ends[-1].truncated or goes_on)
 
 
 def _listen() -> None:

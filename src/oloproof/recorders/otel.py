@@ -1,7 +1,8 @@
 """OpenTelemetry: what the spans of a running case tell becomes its trajectory.
 
 Spans of a case are those that begin in its context, those below them, and, while only one case records, those that
-begin in threads which know of no context. They are told when the block ends: a process that dies before leaves nothing.
+begin in threads which know of no context. They are told when the block ends: a process that dies before leaves nothing,
+and where an agent, a model or a tool is still at work then, the record is cut off.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from oloproof.importers.otel.telling import run_of
 from oloproof.model.trajectory import Trajectory
@@ -44,4 +47,5 @@ def record_otel(*, provider: TracerProvider | None = None) -> Iterator[None]:
 
 def _trajectory(spans: Spans) -> Trajectory | None:
     traces = spans.close()
-    return run_of(traces).trajectory if traces else None
+    told = run_of(traces).trajectory if traces else None
+    return replace(told, truncated=True) if told is not None and spans.goes_on else told

@@ -23,6 +23,12 @@ def plain(value: Any) -> Json:
 
 
 def readable(result: Any) -> Json:
-    """What a tool returned: as :func:`plain`, or as the text that a model reads where JSON has no such value."""
+    """What a tool returned: as :func:`plain`, or as the text that a model reads where JSON has no such value. Never
+    raises."""
     said = plain(result)
-    return str(result) if is_unrepresentable(said) else said
+    if not is_unrepresentable(said):
+        return said
+    try:
+        return str(result)
+    except Exception:  # nobody can read it
+        return said

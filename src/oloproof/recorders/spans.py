@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from threading import Lock
 
+from oloproof.importers.otel.dialects import seen
 from oloproof.importers.otel.spans import Log, Span
 from oloproof.importers.otel.traces import Trace, Traces
 
@@ -16,15 +18,31 @@ class Spans:
         self._traces = Traces()
         self._lock = Lock()
         self._over = False
+        self._open: dict[str, Callable[[], Span]] = {}
+        self.goes_on = False
+        """An agent, a model or a tool was at work when it was closed."""
+
+    def began(self, span_id: str, now: Callable[[], Span]) -> None:
+        """A span began, of which ``now`` tells as it is."""
+        with self._lock:
+            if not self._over:
+                self._open[span_id] = now
 
     def add(self, record: Span | Log) -> None:
-        """One more. What comes after the end is not taken."""
+        """One more: a span that ended, or a log record. What comes after the end is not taken."""
         with self._lock:
             if not self._over:
                 self._traces.add(record, "", 0)
+                if isinstance(record, Span):
+                    self._open.pop(record.span_id, None)
 
     def close(self) -> list[Trace]:
         """The traces of the case that tell of an agent, in the order in which they began."""
         with self._lock:
             self._over = True
+            for now in self._open.values():
+                span = now()
+                said = seen(span)
+                self.goes_on |= said is not None and said.role != ""
+                self._traces.add(span, "", 0)
             return self._traces.told(Counter())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -37,7 +38,9 @@ class SpanListener(SpanProcessor):
         self._listener = listener
 
     def on_start(self, span: LiveSpan, parent_context: Context | None = None) -> None:
-        self._listener.started(_span_id(span), _parent_id(span))
+        recording = self._listener.started(_span_id(span), _parent_id(span))
+        if recording is not None:
+            recording.began(_span_id(span), partial(span_of, span))
 
     def on_end(self, span: ReadableSpan) -> None:
         recording = self._listener.recording_of(_span_id(span))
@@ -74,7 +77,7 @@ def listen_to_logs(listener: Listener[Spans]) -> None:
 
 
 def span_of(span: ReadableSpan) -> Span:
-    """A span that has ended."""
+    """A span as it is now; one that has not ended has the end 0."""
     context = span.get_span_context()
     return Span(
         trace_id=f"{context.trace_id:032x}" if context is not None else "",

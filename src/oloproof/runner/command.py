@@ -25,7 +25,7 @@ from oloproof.runner.answers import MAX_ANSWER_BYTES, answer, question
 from oloproof.runner.causes import of_exit_status
 from oloproof.runner.output import LOG_BYTES, kept_text
 from oloproof.runner.pool import Pool
-from oloproof.runner.process import end_of, how_it_ended
+from oloproof.runner.process import end_of, environment, how_it_ended
 from oloproof.runner.protocol import Ran, RunCase
 
 PATIENCE_S = 0.25
@@ -116,6 +116,7 @@ class _Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=kind.directory,
+            env=environment(),
             start_new_session=True,
         )
 

@@ -49,6 +49,11 @@ class WorkerEnded(Exception):
     """The worker's process is there no more. The text says how it ended."""
 
 
+_TOLD_TO_SERVERS = frozenset({"GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"})
+"""Variables that name files in which a job speaks to GitHub: an agent writes no summary of its own run, and sets no
+output that a later step takes for a verdict."""
+
+
 class RunLog:
     """The first 64 KiB of what workers printed that belongs to no case."""
 
@@ -131,6 +136,7 @@ class WorkerProcess:
                 stdout=self._spool,
                 stderr=self._spool,
                 cwd=directory,
+                env=environment(),
                 pass_fds=passed,
                 start_new_session=True,
             )
@@ -294,6 +300,11 @@ def how_it_ended(status: int) -> str:
             return f"was killed by {signal.Signals(-status).name}"
         return f"was killed by signal {-status}"
     return f"ended with exit status {status}"
+
+
+def environment() -> dict[str, str]:
+    """What user code is given of this process's environment: all but the files in which a CI server is told things."""
+    return {name: value for name, value in os.environ.items() if name not in _TOLD_TO_SERVERS}
 
 
 def end_of(process: subprocess.Popen[bytes], opened: ExitStack) -> int | None:

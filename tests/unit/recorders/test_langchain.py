@@ -12,6 +12,7 @@ import pytest
 from msgspec import UNSET
 
 from oloproof.errors import RecordError
+from oloproof.importers.agent_spans import MOST_LEVELS
 from oloproof.model.trajectory import Trajectory
 from oloproof.recorders import langchain
 from oloproof.recorders.langchain import Handler, trajectory_of
@@ -134,6 +135,64 @@ def test_tools_and_completions_without_messages() -> None:
     assert [step.arguments["content"] for step in steps if step.kind == "message"] == ["Where?", "Here."]
     assert [step.arguments for step in steps if step.kind == "tool_call"][:2] == [{"input": "x"}, {"n": 1}]
     assert [step.result for step in steps if step.kind == "tool_result"] == [{"amount": 40}, 3, "readable"]
+
+
+def finished(told: Told, name: str) -> None:
+    """A whole trace: a chain in which a tool is called."""
+    root = told.chain(name)
+    told.tool(root, "find", {}, "ok")
+    told.model(root, words("Done."), ASKED)
+    told.handler.on_chain_end({}, run_id=root)
+
+
+def test_what_goes_on_beside_the_last_trace_leaves_a_truncated_record() -> None:
+    told = Told()
+    told.tool(told.chain("in the background"), "find", {}, "ok")
+    finished(told, "last")
+    assert told.trajectory.truncated
+
+
+def test_calls_below_too_many_others_leave_a_truncated_record() -> None:
+    told = Told()
+    root = told.chain("graph")
+    runs = [root]
+    for _ in range(MOST_LEVELS + 2):
+        run = uuid4()
+        told.handler.on_tool_start({"name": "nest"}, "", run_id=run, parent_run_id=runs[-1], inputs={})
+        runs.append(run)
+    for run in reversed(runs[1:]):
+        told.handler.on_tool_end("ok", run_id=run)
+    told.model(root, words("Done."), ASKED)
+    told.handler.on_chain_end({}, run_id=root)
+    assert told.trajectory.truncated
+
+
+def test_a_call_that_cannot_be_read_leaves_a_truncated_record() -> None:
+    told = Told()
+    with pytest.raises(TypeError):
+        told.handler.on_tool_start({"id": 5}, "{}", run_id=uuid4())  # LangChain only logs it
+    finished(told, "graph")
+    assert told.trajectory.truncated
+
+
+def test_a_result_that_cannot_be_read_is_one() -> None:
+    class Unreadable:
+        def __str__(self) -> str:
+            raise ValueError("no")
+
+    told = Told()
+    told.tool(None, "look", {}, Unreadable())
+    assert [step.kind for step in told.trajectory.steps] == ["tool_call", "tool_result"]
+
+
+def test_an_id_that_a_program_gives_twice_hides_no_call() -> None:
+    told, again = Told(), uuid4()
+    for name in ("delete", "find"):
+        told.handler.on_tool_start({"name": name}, "", run_id=again, inputs={})
+        told.handler.on_tool_end("ok", run_id=again)
+    names = [step.tool_name for step in told.trajectory.steps if step.kind == "tool_call"]
+    assert names == ["delete", "find"]
+    assert not told.trajectory.truncated
 
 
 class Readable:

@@ -143,6 +143,13 @@ def test_tools_that_openai_runs_have_their_results_at_once() -> None:
     assert steps[4].arguments == {TAG: "{"}
 
 
+def test_what_goes_on_beside_the_last_trace_leaves_a_truncated_record() -> None:
+    last = Span("agent", "last", trace="u")
+    background = Span("agent", "background")
+    assert told(last, answered("r1", last, words("Done.")), background, unfinished=1).truncated
+    assert not told(last, answered("r1", last, words("Done."))).truncated
+
+
 def test_several_traces_are_one_case_whose_last_ended_it() -> None:
     first, second = Span("agent", "a", name="One"), Span("agent", "b", name="Two", trace="u")
     first.error = {"message": "Max turns exceeded"}

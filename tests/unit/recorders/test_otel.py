@@ -72,6 +72,27 @@ def test_the_steps_outside_of_the_block_are_not_recorded() -> None:
     assert calls(case.trajectory) == ["within"]
 
 
+def test_a_tool_that_is_at_work_when_the_block_ends_is_a_call_of_a_truncated_record() -> None:
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "delete"}
+    with recorded_case("question") as case, record_otel(provider=PROVIDER):
+        left = TRACER.start_span("execute_tool delete", attributes=attributes)
+        agent("search")
+    left.end()
+    trajectory = case.trajectory
+    assert calls(trajectory) == ["delete", "search"]
+    assert trajectory is not None
+    assert trajectory.truncated
+
+
+def test_a_span_of_something_else_may_go_on() -> None:
+    with recorded_case("question") as case, record_otel(provider=PROVIDER):
+        left = TRACER.start_span("poll")
+        agent("search")
+    left.end()
+    assert case.trajectory is not None
+    assert not case.trajectory.truncated
+
+
 def test_an_outer_span_that_ends_later_is_no_hindrance() -> None:
     with recorded_case("question") as case, TRACER.start_as_current_span("GET /"):
         with record_otel(provider=PROVIDER):

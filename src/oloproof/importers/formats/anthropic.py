@@ -14,7 +14,14 @@ from msgspec import UNSET
 
 from oloproof.importers.blocks import THINKING, blocks_of, is_call, tell_result, tokens_of
 from oloproof.importers.builder import Builder, kind_of, object_of, text_id
-from oloproof.importers.conversations import Conversation, MessageError, certain_where, own_facts, read_conversations
+from oloproof.importers.conversations import (
+    Conversation,
+    MessageError,
+    certain_where,
+    own_facts,
+    read_conversations,
+    refuse_tool_calls,
+)
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -83,7 +90,11 @@ def run(item: Conversation, file: str) -> Run:
             raise MessageError("neither a list of messages nor an object with `messages`")
     teller = _Teller()
     for number, message in enumerate(messages, 1):
-        teller.tell(message, number)
+        try:
+            teller.tell(message)
+        except MessageError as error:
+            error.message = number
+            raise
     builder = teller.builder
     stopped = value.get("stop_reason") or teller.stopped
     system = {} if value.get("system") is None else {"system": value["system"]}
@@ -110,12 +121,13 @@ class _Teller:
         self.stopped: Json = None
         self._began = False
 
-    def tell(self, message: Json, number: int) -> None:
+    def tell(self, message: Json) -> None:
         """The next message."""
         if not isinstance(message, dict):
-            raise MessageError(f"a message is an object, not {kind_of(message)}", message=number)
+            raise MessageError(f"a message is an object, not {kind_of(message)}")
         match message.get("role"):
             case "assistant":
+                refuse_tool_calls(message)
                 self._began = True
                 self.stopped = message.get("stop_reason")
                 self._answer(message)
@@ -127,7 +139,7 @@ class _Teller:
                 self.builder.losses["system_messages"] += self._began
             case _:
                 hint = "a message is of the user or the assistant"
-                raise MessageError("the message has no role that the API knows", message=number, hint=hint)
+                raise MessageError("the message has no role that the API knows", hint=hint)
 
     def _opens(self, message: Json) -> None:
         if not self._began:

@@ -14,7 +14,15 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.importers.builder import Builder, joined_text, kind_of, list_of, object_of, text_id
-from oloproof.importers.conversations import Conversation, MessageError, certain_where, own_facts, read_conversations
+from oloproof.importers.conversations import (
+    Conversation,
+    MessageError,
+    certain_where,
+    own_facts,
+    read_conversations,
+    refuse_blocks,
+    refuse_tool_calls,
+)
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.response_items import ANSWERED_LATER, KNOWN, TEXTS, UNFINISHED, asked_of
@@ -73,8 +81,11 @@ def run(item: Conversation, file: str) -> Run:
     items = _items(value, response)
     teller = _Teller()
     for number, each in enumerate(items, 1):
-        if not isinstance(each, dict):
-            raise MessageError(f"an item is an object, not {kind_of(each)}", message=number)
+        try:
+            _require_item(each)
+        except MessageError as wrong:
+            wrong.message = number
+            raise
     teller.tell(items)
     builder, status = teller.builder, response.get("status")
     failed = status == "failed" or bool(response.get("error"))
@@ -96,6 +107,17 @@ def run(item: Conversation, file: str) -> Run:
         origin=value,
         **own_facts(value, status=status, incomplete=why, model=response.get("model")),
     )
+
+
+def _require_item(item: Json) -> None:
+    """Errors: MessageError for what is no item, and would be read as one that calls nothing."""
+    if not isinstance(item, dict):
+        raise MessageError(f"an item is an object, not {kind_of(item)}")
+    if not text_id(item.get("type")) and not isinstance(item.get("role"), str):
+        raise MessageError("an item has a type or a role", hint="of a response, the items of its `output`")
+    if item.get("type") in (None, "", "message"):
+        refuse_blocks(item)
+        refuse_tool_calls(item)
 
 
 def _items(value: dict[str, Any], response: dict[str, Any]) -> list[Any]:
