@@ -80,7 +80,7 @@ def serve(name: str) -> None:
     import uvicorn
 
     application = {"service": service, "bare": bare}[name]()
-    with socket.socket() as listening:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(1024)
         print(listening.getsockname()[1], flush=True)
