@@ -26,6 +26,8 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+CLUSTERED_PAIRS = "OLO635"
+"""Told by the project before a run, and by the gates after it."""
 MOST_PROBLEMS = 50
 """How many problems of one input are told; whoever has more of them has one cause."""
 

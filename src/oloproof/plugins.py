@@ -23,6 +23,10 @@ from oloproof.errors import BrokenError, Problem, UsageError, did_you_mean
 
 Group = Literal["evaluators", "importers", "reports"]
 
+NO_PLUGIN = "OLO680"
+PLUGIN_FAILED = "OLO683"
+WHOSE_FAULT = "it is the package's own fault: upgrade it, or tell its authors"
+
 TARGET: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -53,7 +57,7 @@ def installed(group: Group, ours: Collection[str]) -> Mapping[str, Plugin]:
             problems.append(Problem("OLO681", message, "uninstall one of the two packages"))
         elif not TARGET.fullmatch(plugin.target):
             message = f"{plugin}: {plugin.target!r} is not module:attribute"
-            problems.append(Problem("OLO680", message, f"its package names it in the entry points oloproof.{group}"))
+            problems.append(Problem(NO_PLUGIN, message, f"its package names it in the entry points oloproof.{group}"))
         found.setdefault(plugin.name, plugin)
     if problems:
         raise UsageError(problems)
@@ -69,7 +73,7 @@ def loaded(group: Group, name: str, ours: Collection[str]) -> tuple[Plugin, Any]
     plugin = plugins.get(name)
     if plugin is None:
         hint = did_you_mean(name, [*ours, *plugins], otherwise="installed are") or "none is installed"
-        raise UsageError(Problem("OLO680", f"no package installs {name!r} as one of oloproof.{group}", hint))
+        raise UsageError(Problem(NO_PLUGIN, f"no package installs {name!r} as one of oloproof.{group}", hint))
     module, _, path = plugin.target.partition(":")
     try:
         value: Any = import_module(module)
@@ -82,8 +86,7 @@ def loaded(group: Group, name: str, ours: Collection[str]) -> tuple[Plugin, Any]
 
 def failed(plugin: Plugin, how: str, error: BaseException) -> BrokenError:
     """The error for a plug-in whose code raised."""
-    hint = "it is the package's own fault: upgrade it, or tell its authors"
-    return BrokenError(f"{plugin} {how}: {type(error).__name__}: {error}", code="OLO683", hint=hint)
+    return BrokenError(f"{plugin} {how}: {type(error).__name__}: {error}", code=PLUGIN_FAILED, hint=WHOSE_FAULT)
 
 
 @cache

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -137,6 +140,42 @@ def test_every_document_format() -> None:
 def test_every_error_code_has_its_section_and_every_section_its_code() -> None:
     documented = re.findall(r"^### (OLO\d{3})$", page("errors.md"), re.M)
     assert sorted(set(re.findall(r"OLO\d{3}", sources()))) == documented
+
+
+def test_an_error_code_is_written_in_one_module_and_so_is_of_one_kind() -> None:
+    """Who raises what another module raises imports the code by its name."""
+    places: dict[str, set[str]] = {}
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Constant) and re.fullmatch(r"OLO\d{3}", str(node.value)):
+                places.setdefault(str(node.value), set()).add(str(path.relative_to(ROOT)))
+    assert len(places) > 100
+    assert {code: sorted(modules) for code, modules in places.items() if len(modules) > 1} == {}
+
+
+def test_the_change_log_says_nothing_twice() -> None:
+    entries = re.findall(r"^- (.{40})", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert len(entries) > 30
+    assert [entry for entry, times in Counter(entries).items() if times > 1] == []
+
+
+def test_a_page_stands_once_in_the_navigation_and_in_the_index() -> None:
+    pages = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
+    assert sorted(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)) == pages
+    assert sorted({"index.md", *re.findall(r"\(([\w/-]+\.md)", page("index.md"))}) == pages
+
+
+def test_the_architecture_has_a_row_for_each_package_and_the_layers_of_the_contract() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    inside = (ROOT / "src/oloproof").iterdir()
+    packages = [path.stem for path in inside if not path.name.startswith("_") and path.suffix in ("", ".py")]
+    assert sorted(re.findall(r"^\| `(\w+)/?` \|", text, re.M)) == sorted(packages)
+    told = [re.findall(r"`(\w+)`", line) for line in re.findall(r"^\d+\. (`.*`)$", text, re.M)]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = next(contract["layers"] for contract in contracts if contract["id"] == "layers")
+    assert [sorted(line) for line in told] == [sorted(re.findall(r"\w+", layer)) for layer in layers]
 
 
 def sources() -> str:

@@ -15,6 +15,7 @@ from typing import Any, TextIO, cast
 
 from oloproof.errors import BrokenError
 
+UNWRITABLE = "OLO605"
 SERVERS = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
 """Environment variables of servers that read commands in logs."""
 
@@ -33,7 +34,7 @@ def summarize(markdown: str) -> None:
             file.write(markdown)
     except OSError as error:
         message = f"cannot write the job summary {path}: {error.strerror}"
-        raise BrokenError(message, code="OLO605", hint="is GITHUB_STEP_SUMMARY the runner's own?") from error
+        raise BrokenError(message, code=UNWRITABLE, hint="is GITHUB_STEP_SUMMARY the runner's own?") from error
 
 
 def annotate(annotations: Iterable[str], *, as_json: bool) -> None:

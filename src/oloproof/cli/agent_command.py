@@ -19,7 +19,7 @@ from oloproof.reports.inert import TEXT_LIMIT, inert, inert_json, inert_lines
 from oloproof.runtime import AgentEvent, AgentEventKind, AgentLoopError, AgentRunResult, Egress, StopReason
 from oloproof.service import Call, Service, Surface, converse
 from oloproof.service.asking import Ask, ask_from
-from oloproof.service.client import events_from
+from oloproof.service.client import STREAM_ENDED, events_from
 from oloproof.service.errors import Refused
 
 _KIND_WIDTH = max(len(kind.value) for kind in AgentEventKind)
@@ -142,7 +142,9 @@ def _ended(last: AgentEvent | None) -> ExitCode:
     if last is not None and last.kind is AgentEventKind.RUN_FAILED:
         raise AgentLoopError(last.message or "the run failed", reason=last.error_code or "")
     if last is None or last.result is None:
-        raise BrokenError("the stream ended before its run did", code="OLO767", hint="--resume goes on with the run")
+        raise BrokenError(
+            "the stream ended before its run did", code=STREAM_ENDED, hint="--resume goes on with the run"
+        )
     result = last.result
     _print_result(result)
     if result.status is StopReason.AWAITING_APPROVAL:

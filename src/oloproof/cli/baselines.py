@@ -8,7 +8,7 @@ from oloproof import pipeline
 from oloproof.cli.common import find_run
 from oloproof.errors import Problem, UsageError
 from oloproof.pipeline import Baseline
-from oloproof.store import Store, read_baseline
+from oloproof.store import Store, codes, read_baseline
 
 
 def baseline_named(store: Store, name: str, config: Path) -> Baseline:
@@ -18,5 +18,5 @@ def baseline_named(store: Store, name: str, config: Path) -> Baseline:
         return read_baseline(path)
     if path.suffix == ".json":
         hint = "`oloproof baseline save -o FILE` writes one; without .json, a run is meant: latest~1"
-        raise UsageError(Problem("OLO611", f"there is no baseline file {name!r}", hint))
+        raise UsageError(Problem(codes.NO_RUN, f"there is no baseline file {name!r}", hint))
     return pipeline.complete(find_run(store, name, config))

@@ -273,5 +273,7 @@ def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
         if not isinstance(error, OSError):
             raise
         raise BrokenError(
-            f"cannot write {path}: {error.strerror}", code="OLO605", hint="name a file in a directory that exists"
+            f"cannot write {path}: {error.strerror}",
+            code=actions.UNWRITABLE,
+            hint="name a file in a directory that exists",
         ) from error

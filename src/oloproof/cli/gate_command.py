@@ -21,6 +21,7 @@ from oloproof.cli.common import (
 )
 from oloproof.errors import Problem, UsageError
 from oloproof.model.decision import Policy
+from oloproof.pipeline.deciding import NOT_FOR_REVIEW
 from oloproof.project import load
 
 
@@ -69,5 +70,5 @@ def _refuse_unknown(approved: tuple[str, ...], policy: Policy | None) -> None:
     if unknown:
         listed = f"the policy's rules are: {', '.join(rules)}" if rules else "there is no policy"
         raise UsageError(
-            Problem("OLO608", f"--approve {rule!r}: the policy has no such rule", listed) for rule in unknown
+            Problem(NOT_FOR_REVIEW, f"--approve {rule!r}: the policy has no such rule", listed) for rule in unknown
         )

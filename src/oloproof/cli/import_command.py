@@ -24,7 +24,7 @@ from oloproof.importers.cases import CaseRows
 from oloproof.importers.format import Importer
 from oloproof.importers.reading import FileCounts, Import
 from oloproof.importers.registry import AUTO, FORMATS, importer
-from oloproof.plugins import Plugin, failed, loaded
+from oloproof.plugins import NO_PLUGIN, Plugin, failed, loaded
 from oloproof.reports.document import import_document
 from oloproof.runner.files import files as opened
 
@@ -95,7 +95,7 @@ def _plugged_in(name: str) -> tuple[Plugin, Importer]:
     plugin, value = loaded("importers", name, (AUTO, *FORMATS))
     if not isinstance(value, Importer):
         message = f"{plugin}: {plugin.target} is {with_article(type(value).__name__)}, no Importer"
-        raise UsageError(Problem("OLO680", message, "its package must make it an oloproof.importers.format.Importer"))
+        raise UsageError(Problem(NO_PLUGIN, message, "its package must make it an oloproof.importers.format.Importer"))
     return plugin, value
 
 

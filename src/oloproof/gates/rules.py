@@ -18,7 +18,7 @@ from msgspec import to_builtins
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from oloproof.errors import Problem, UsageError, did_you_mean
+from oloproof.errors import CLUSTERED_PAIRS, Problem, UsageError, did_you_mean
 from oloproof.gates.exit import blocks
 from oloproof.gates.pairs import confirmation_of, kind_of, on_pairs
 from oloproof.model.comparison import Comparison
@@ -360,7 +360,7 @@ def _problems(rule: Rule, metrics: Mapping[str, Metric]) -> Iterator[Problem]:
             clusters.related
         ):
             message = f"rule '{rule.id}' compares cases as independent ones, and cases of a cluster are not"
-            yield Problem("OLO635", message, "kind: max_new_failures needs no independence")
+            yield Problem(CLUSTERED_PAIRS, message, "kind: max_new_failures needs no independence")
         case ObservedCount(), Quantile():
             message = f"rule '{rule.id}' counts failures, and '{rule.metric}' is a quantile, which has none"
             yield Problem("OLO621", message, "give the rule a min or a max instead of max_failures")
@@ -383,7 +383,7 @@ def _related(rule: Rule, metrics: Mapping[str, Metric]) -> Iterator[Problem]:
     ):
         message = f"rule '{rule.id}' bounds a quantile as of independent cases, and cases of a cluster are not"
         hint = "a criterion such as agent_max_steps with a min says the same, and counts clusters"
-        yield Problem("OLO635", message, hint)
+        yield Problem(CLUSTERED_PAIRS, message, hint)
 
 
 def _number(decimal: str | None) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from oloproof.errors import Problem
+from oloproof.importers import codes
 from oloproof.importers.builder import list_of
 from oloproof.importers.documents import Document, documents, too_deep
 from oloproof.importers.format import Confidence, Item, Run
@@ -75,7 +76,7 @@ def read_conversations(
             yield item if isinstance(item, Problem) else _item(item, source.name, run)
         if nothing:
             hint = "export the runs and import that file"
-            yield Problem("OLO323", "the file holds no run", hint, file=source.name)
+            yield Problem(codes.NO_RUN, "the file holds no run", hint, file=source.name)
 
 
 def own_facts(value: dict[str, Any], **told: Json) -> dict[str, Any]:
@@ -123,4 +124,6 @@ def _item(item: Conversation, file: str, run: Callable[[Conversation, str], Run]
         return too_deep(file, item.line)
     except MessageError as error:
         place = ", ".join(part for part in (item.where, f"message {error.message}" if error.message else "") if part)
-        return Problem("OLO322", f"{place}: {error}" if place else str(error), error.hint, file=file, line=item.line)
+        return Problem(
+            codes.NOT_OF_THE_FORMAT, f"{place}: {error}" if place else str(error), error.hint, file=file, line=item.line
+        )

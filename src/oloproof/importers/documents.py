@@ -11,6 +11,7 @@ from msgspec import DecodeError, MsgspecError, Struct
 from msgspec.json import decode
 
 from oloproof.errors import Problem
+from oloproof.importers import codes
 from oloproof.importers.source import Source
 from oloproof.model.values import BOM, Json, snapshot
 
@@ -45,7 +46,7 @@ def documents(source: Source) -> Iterator[Document | Problem]:
     lines = enumerate(source.lines(), 1)
     first = next(((number, line) for number, line in lines if line.strip(_BLANK)), None)
     if first is None:
-        yield Problem("OLO321", "the file is empty", file=source.name)
+        yield Problem(codes.NOT_JSON, "the file is empty", file=source.name)
         return
     number, text = first
     try:
@@ -82,7 +83,7 @@ def each_document(sources: Iterable[Source], tell: Callable[[Document, str], Ite
 
 def too_deep(file: str, line: int = 0) -> Problem:
     """The problem with a value that could be parsed and cannot be looked into."""
-    return Problem("OLO321", f"its values are {_TOO_DEEP}", "leave that run out", file=file, line=line)
+    return Problem(codes.NOT_JSON, f"its values are {_TOO_DEEP}", "leave that run out", file=file, line=line)
 
 
 def _whole(source: Source) -> Document | Problem:
@@ -90,14 +91,14 @@ def _whole(source: Source) -> Document | Problem:
         return Document(0, read_json(source.read().removeprefix(BOM)))
     except NotJson as error:
         what = f"the file is neither JSON nor JSON Lines: {error}"
-        return Problem("OLO321", what, file=source.name, line=error.line, column=error.column)
+        return Problem(codes.NOT_JSON, what, file=source.name, line=error.line, column=error.column)
 
 
 def _line(file: str, number: int, text: bytes) -> Document | Problem:
     try:
         return Document(number, read_json(text))
     except NotJson as error:
-        return Problem("OLO321", f"the line is not JSON: {error}", file=file, line=number, column=error.column)
+        return Problem(codes.NOT_JSON, f"the line is not JSON: {error}", file=file, line=number, column=error.column)
 
 
 def read_json(data: bytes) -> Json:

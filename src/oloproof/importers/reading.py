@@ -13,6 +13,7 @@ from msgspec.json import encode
 from msgspec.structs import asdict, replace
 
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
+from oloproof.importers import codes
 from oloproof.importers.builder import LOSSES as SHARED_LOSSES
 from oloproof.importers.documents import too_deep
 from oloproof.importers.format import Importer, Item, Lost, Run
@@ -232,7 +233,7 @@ class _Trials:
             where = f"{first[0]}:{first[1]}" if first[1] else first[0]
             what = f"case {case!r}, trial {trial}, was recorded already in {where}"
             hint = "import files that hold the same runs one by one"
-            problems.append(Problem("OLO310", what, hint, file=run.file, line=run.line))
+            problems.append(Problem(codes.RECORDED_TWICE, what, hint, file=run.file, line=run.line))
         self._last[case] = max(last, trial)
         return trial
 

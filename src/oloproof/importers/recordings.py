@@ -14,6 +14,7 @@ from msgspec.json import encode as encode_json
 from msgspec.structs import replace
 
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
+from oloproof.importers import codes
 from oloproof.importers.duplicates import repeated_key
 from oloproof.importers.parted import read_sound
 from oloproof.model.case import AttemptError
@@ -102,13 +103,13 @@ def _checked(recording: Recording | Problem) -> Recording | Problem:
     if isinstance(recording, Problem):
         return recording
     if not recording.case:
-        return Problem("OLO303", "case: an empty id", "name the case of the dataset that this recorded")
+        return Problem(codes.BAD_VALUE, "case: an empty id", "name the case of the dataset that this recorded")
     if not 1 <= recording.trial <= MOST_TRIALS:
         hint = f"trials are numbered 1, 2, 3 … up to {MOST_TRIALS:,}"
-        return Problem("OLO303", f"trial: {str(recording.trial)[:20]}", hint)
+        return Problem(codes.BAD_VALUE, f"trial: {str(recording.trial)[:20]}", hint)
     if isinstance(recording.error, AttemptError) and recording.error.kind == "not_run":
         hint = "leave the line out: a case of the dataset without a recording is missing"
-        return Problem("OLO303", "error.kind: what did not run cannot be recorded", hint)
+        return Problem(codes.BAD_VALUE, "error.kind: what did not run cannot be recorded", hint)
     if recording.trajectory is not None and (wrong := contradiction(recording.trajectory)):
         return Problem("OLO304", f"the trajectory of {recording.case!r} contradicts itself: {wrong}")
     return recording

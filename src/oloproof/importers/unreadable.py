@@ -8,6 +8,7 @@ from typing import get_args
 from msgspec import DecodeError, Struct, ValidationError
 
 from oloproof.errors import Problem, did_you_mean
+from oloproof.importers import codes
 from oloproof.importers.documents import not_json
 from oloproof.model.case import AttemptError, ErrorKind
 from oloproof.model.recording import Recording
@@ -68,15 +69,15 @@ def _invalid(said: str) -> Problem:
             did_you_mean(unknown["key"], known, otherwise="known here"),
         )
     if absent := _ABSENT.fullmatch(what):
-        return Problem("OLO303", f"the key {absent['key']!r} is missing{within}")
+        return Problem(codes.BAD_VALUE, f"the key {absent['key']!r} is missing{within}")
     if not path:
         hint = "a line is one object: case, trial, output, error, trajectory; of another format: `--format auto`"
-        return Problem("OLO303", what.replace("`", ""), hint)
+        return Problem(codes.BAD_VALUE, what.replace("`", ""), hint)
     words = next((words for at, words in _WORDS if at.fullmatch(path)), ())
     if path == "trajectory":
-        return Problem("OLO303", f"{path}: {what.replace('`', '')}", 'write {"steps": […]}')
+        return Problem(codes.BAD_VALUE, f"{path}: {what.replace('`', '')}", 'write {"steps": […]}')
     hint = f"one of: {', '.join(words)}" if words else ""
-    return Problem("OLO303", f"{path}: {what.replace('`', '')}", hint)
+    return Problem(codes.BAD_VALUE, f"{path}: {what.replace('`', '')}", hint)
 
 
 def _shown(key: str) -> str:

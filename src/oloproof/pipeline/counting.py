@@ -25,6 +25,7 @@ from oloproof.pipeline.parting import MOST_PARTINGS, parting_of
 from oloproof.pipeline.ports import Ports, rfc3339
 from oloproof.pipeline.stopping import Certainty, EarlyStop
 from oloproof.pipeline.telling import Telling
+from oloproof.project.codes import NO_CLUSTER
 from oloproof.runner.recorded import Attempted
 from oloproof.store import RunDigest, Store, StoredCase, stored_case
 
@@ -69,7 +70,7 @@ def judge_and_keep(
     clusters = count.clusters
     if project.cluster is not None and not clusters and not header.partial:
         named = METADATA_PREFIX + ".".join(project.cluster)
-        raise UsageError(Problem("OLO637", f"no case has {named!r}", "correct `cluster:`", file=project.config))
+        raise UsageError(Problem(NO_CLUSTER, f"no case has {named!r}", "correct `cluster:`", file=project.config))
     clustered = len(set(clusters.values())) < len(clusters)
     if count.trials > 1 or clustered or project.pass_k:
         measured = _by_case(project, header, clusters, ports.store)

@@ -14,6 +14,8 @@ from oloproof.model.tally import Measured, Quantile
 from oloproof.pipeline.ports import Ports, rfc3339
 from oloproof.store import Store
 
+NOT_FOR_REVIEW = "OLO608"
+
 
 def stored_report(store: Store, header: Run, policy: Policy | None) -> Report:
     """The report of a stored run under ``policy``, from its aggregates alone: no case is read again."""
@@ -50,7 +52,7 @@ def gate(header: Run, project: Project | None, ports: Ports, *, approve: tuple[s
     refused = [rule for rule in approve if states.get(rule) != "MANUAL_REVIEW"]
     if refused:
         raise UsageError(
-            Problem("OLO608", f"rule {rule!r} is {states.get(rule, 'not in the policy')}, not MANUAL_REVIEW")
+            Problem(NOT_FOR_REVIEW, f"rule {rule!r} is {states.get(rule, 'not in the policy')}, not MANUAL_REVIEW")
             for rule in refused
         )
     assert before.policy is not None  # some rule waits for approval

@@ -24,7 +24,7 @@ from oloproof.pipeline.identity import agreed_identity, configured_identity, run
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
 from oloproof.pipeline.resuming import Resumed, attempts, continued, refuse_other_places, taken_up
 from oloproof.pipeline.reusing import Either, Reused, reusable
-from oloproof.pipeline.stopping import EarlyStop, Plan, certainty, plan, told, wished
+from oloproof.pipeline.stopping import CANNOT_STOP_EARLY, EarlyStop, Plan, certainty, plan, told, wished
 from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
 from oloproof.runner.recorded import Attempted, Recordings
@@ -140,7 +140,7 @@ def _planned(project: Project, cases: Cases, request: Request, ports: Ports) -> 
         return None
     if cases.related:
         message = "early stopping counts independent cases, and some belong to one cluster"
-        raise UsageError(Problem("OLO650", message, "leave it out", file=project.config))
+        raise UsageError(Problem(CANNOT_STOP_EARLY, message, "leave it out", file=project.config))
     return plan(project, project.policy, wish, list(cases), request, ports)
 
 

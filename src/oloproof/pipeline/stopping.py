@@ -27,6 +27,8 @@ from oloproof.project import Cases
 if TYPE_CHECKING:
     from oloproof.gates.stopping import Course
 
+CANNOT_STOP_EARLY = "OLO650"
+
 
 class Plan(Struct, frozen=True):
     """What is fixed before the first case: the cases in their launch order, how many run at a time, what may settle
@@ -61,7 +63,7 @@ def wished(project: Project, request: Request) -> EarlyStopping | None:
         return None
     why_not = _why_not(project, request)
     if why_not is not None:
-        raise UsageError(Problem("OLO650", f"--stop-early: {why_not}", "leave out one of the two"))
+        raise UsageError(Problem(CANNOT_STOP_EARLY, f"--stop-early: {why_not}", "leave out one of the two"))
     return said or EarlyStopping()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from oloproof.errors import CLUSTERED_PAIRS
 from oloproof.model.case import Case
 from oloproof.model.decision import Equivalence, NonInferiority, Policy, Superiority
 from oloproof.model.project import METADATA_PREFIX, Project
@@ -41,11 +42,11 @@ class Clustering:
                     f"rule {shown(rule)} bounds a quantile as of independent cases, and cases of a cluster are not"
                 )
                 hint = "a criterion such as agent_max_steps with a min says the same, and counts clusters"
-                self._problems.on(0, 0, codes.CLUSTERED_PAIRS, message, hint=hint)
+                self._problems.on(0, 0, CLUSTERED_PAIRS, message, hint=hint)
             for rule in compared_as_independent(self._project.policy):
                 message = f"rule {shown(rule)} compares cases as independent ones, and cases of a cluster are not"
                 hint = "kind: max_new_failures needs no independence; or leave the clusters out"
-                self._problems.on(0, 0, codes.CLUSTERED_PAIRS, message, hint=hint)
+                self._problems.on(0, 0, CLUSTERED_PAIRS, message, hint=hint)
 
 
 def bounded_as_independent(policy: Policy | None, quantiles: Collection[str]) -> list[str]:

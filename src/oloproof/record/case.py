@@ -18,7 +18,7 @@ from oloproof.model.case import State
 from oloproof.model.trajectory import Trajectory
 from oloproof.model.values import snapshot
 from oloproof.record.journal import Event, HandedOver, StateRecorded, recorded, recorded_state
-from oloproof.record.steps import AgentTrajectory, refused
+from oloproof.record.steps import RECORD_IS_OVER, AgentTrajectory, refused
 from oloproof.record.trace import TraceBlock
 
 
@@ -37,7 +37,7 @@ class Recorder:
         with self.lock:
             if self._claimed:
                 raise RecordError(
-                    "this case has been recorded already: one trajectory or one trace a case", code="OLO702"
+                    "this case has been recorded already: one trajectory or one trace a case", code=RECORD_IS_OVER
                 )
             self._refuse_when_over()
             self._claimed = True
@@ -59,7 +59,7 @@ class Recorder:
             kept = recorded_state(self._events)
             for name in state.__struct_fields__:
                 if getattr(state, name) is not UNSET and getattr(kept, name, UNSET) is not UNSET:
-                    raise RecordError(f"the state {name} the case has been recorded already", code="OLO702")
+                    raise RecordError(f"the state {name} the case has been recorded already", code=RECORD_IS_OVER)
             self.put(StateRecorded(state))
 
     def state(self) -> State | None:
@@ -75,7 +75,7 @@ class Recorder:
 
     def _refuse_when_over(self) -> None:
         if self._over:
-            raise RecordError(f"nothing can be recorded any more: {self._over}", code="OLO702")
+            raise RecordError(f"nothing can be recorded any more: {self._over}", code=RECORD_IS_OVER)
 
 
 class CurrentCase(Struct, frozen=True, kw_only=True):

@@ -27,6 +27,8 @@ from oloproof.model.trajectory import (
 )
 from oloproof.model.values import snapshot
 
+RECORD_IS_OVER = "OLO702"
+
 _STEP_KINDS = frozenset(get_args(StepKind))
 _CHECKPOINT_KINDS = frozenset(get_args(CheckpointKind))
 _ENDINGS = frozenset(get_args(TerminalStatus))

@@ -14,6 +14,7 @@ from oloproof.errors import RecordError
 from oloproof.model.trajectory import CheckpointKind, StepKind, TerminalStatus, inside_no_call, partly_named
 from oloproof.record.journal import CheckpointRecorded, CheckRecorded, Event, Finished, Opened, StepRecorded
 from oloproof.record.steps import (
+    RECORD_IS_OVER,
     AgentCheckpoint,
     AgentConstraintCheck,
     AgentStep,
@@ -205,7 +206,7 @@ class Trace:
 
     def _refuse_when_over(self) -> None:
         if self._progress.over:
-            raise RecordError("nothing can be recorded any more: the trace's block has ended", code="OLO702")
+            raise RecordError("nothing can be recorded any more: the trace's block has ended", code=RECORD_IS_OVER)
 
 
 def _refuse_unknown(method: str, fields: StepFields) -> None:

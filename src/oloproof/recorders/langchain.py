@@ -23,7 +23,7 @@ from oloproof.model.trajectory import Trajectory
 from oloproof.model.values import Json, snapshot
 from oloproof.record.case import current_case
 from oloproof.recorders.plain import plain, readable
-from oloproof.recorders.recording import recording
+from oloproof.recorders.recording import NO_FRAMEWORK, recording
 
 NOTHING: Final = (
     "record_langchain saw no run of a model or a tool: nothing is recorded of this case. In a thread that knows of no "
@@ -218,7 +218,7 @@ def _handler() -> Handler:
         if error.name is None or error.name.partition(".")[0] != "langchain_core":
             raise
         what = "record_langchain needs LangChain: pip install 'oloproof[langchain]'"
-        raise RecordError(what, code="OLO695") from None
+        raise RecordError(what, code=NO_FRAMEWORK) from None
 
 
 @cache

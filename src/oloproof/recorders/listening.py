@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from oloproof.errors import RecordError
 from oloproof.recorders.listener import Listener
+from oloproof.recorders.recording import NO_FRAMEWORK
 from oloproof.recorders.spans import Spans
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def listen_to(provider: Any) -> None:
         if error.name is None or not error.name.startswith("opentelemetry"):
             raise
         what = "record_otel needs the OpenTelemetry SDK: pip install 'oloproof[otel]'"
-        raise RecordError(what, code="OLO695") from None
+        raise RecordError(what, code=NO_FRAMEWORK) from None
     with _lock:
         found = sdk.global_provider() if provider is None else provider
         if id(found) in _providers:

@@ -21,7 +21,7 @@ from oloproof.model.values import Json, snapshot
 from oloproof.record.case import current_case
 from oloproof.recorders.listener import Listener
 from oloproof.recorders.plain import readable
-from oloproof.recorders.recording import recording
+from oloproof.recorders.recording import NO_FRAMEWORK, recording
 
 NOTHING: Final = (
     "record_openai_agents saw no span of the OpenAI Agents SDK: nothing is recorded of this case. Its tracing must be "
@@ -145,7 +145,7 @@ def _listen() -> None:
         if error.name is None or error.name.partition(".")[0] != "agents":
             raise
         what = "record_openai_agents needs the OpenAI Agents SDK: pip install 'oloproof[openai-agents]'"
-        raise RecordError(what, code="OLO695") from None
+        raise RecordError(what, code=NO_FRAMEWORK) from None
     with _lock:
         provider = get_trace_provider()
         held = getattr(getattr(provider, "_multi_processor", None), "_processors", None)

@@ -12,6 +12,8 @@ from oloproof.errors import RecordError
 from oloproof.model.trajectory import Trajectory
 from oloproof.record.case import CurrentCase
 
+NO_FRAMEWORK = "OLO695"
+
 CALLERS = 5
 """How far above the warning the user's ``with`` is: two context managers, each called by the library's own."""
 

@@ -44,7 +44,7 @@ class File:
         try:
             return open(self.name, "rb")
         except OSError as error:
-            raise self._unreadable(error) from error
+            raise unreadable(self.name, error) from error
 
     @contextmanager
     def _reading(self) -> Iterator[BinaryIO]:
@@ -52,14 +52,16 @@ class File:
             try:
                 yield file
             except OSError as error:
-                raise self._unreadable(error) from error
-
-    def _unreadable(self, error: OSError) -> UsageError:
-        return UsageError(Problem("OLO313", f"cannot be read: {error.strerror or error}", file=self.name))
+                raise unreadable(self.name, error) from error
 
     def _too_long(self, what: str, line: int = 0) -> Problem:
         message = f"{what} is longer than {self._most_bytes:,} bytes"
         return Problem("OLO693", message, "export fewer runs a file, or one run a line", file=self.name, line=line)
+
+
+def unreadable(name: str, error: OSError) -> UsageError:
+    """The error for a file of recordings or traces that the system does not let us read."""
+    return UsageError(Problem("OLO313", f"cannot be read: {error.strerror or error}", file=name))
 
 
 def files(names: Iterable[str]) -> list[File]:

@@ -17,7 +17,7 @@ from oloproof.model.values import snapshot
 from oloproof.record.context import Context, unsettled_by
 from oloproof.record.marks import Verdict, evaluator_mark
 from oloproof.record.steps import printable
-from oloproof.runner.loading import Loaded, LoadError, load_function, parameters_of
+from oloproof.runner.loading import NOT_CALLABLE, Loaded, LoadError, load_function, parameters_of
 from oloproof.runner.protocol import JudgeCase, Judged, Reached, encode, encoded
 from oloproof.runner.tracebacks import excerpt, message_of, users_traceback
 
@@ -44,7 +44,7 @@ class UserFunction:
             _refuse_unknown(spec, parameters)
         self._names = _names_given([each for each in parameters or () if each.name not in self._bound], target)
         if loaded.is_async:
-            raise LoadError(f"{target} is async; an evaluator is a plain function", code="OLO403", usage=True)
+            raise LoadError(f"{target} is async; an evaluator is a plain function", code=NOT_CALLABLE, usage=True)
         mark = evaluator_mark(loaded.function)
         if mark is not None and mark.criterion is not None and mark.criterion != criterion:
             raise LoadError(
@@ -134,9 +134,10 @@ def _loaded(spec: UserEvaluatorSpec, directory: str) -> Loaded:
     except LoadError as error:
         if not spec.origin:
             raise
-        failed = error.failed
-        hint = "it is the package's own fault: upgrade it, or tell its authors"
-        raise LoadError(f"{spec.origin}: {failed.message}", code="OLO683", usage=False, hint=hint) from None
+        from oloproof.plugins import PLUGIN_FAILED, WHOSE_FAULT  # only where one failed
+
+        message = f"{spec.origin}: {error.failed.message}"
+        raise LoadError(message, code=PLUGIN_FAILED, usage=False, hint=WHOSE_FAULT) from None
 
 
 def _refuse_unknown(spec: UserEvaluatorSpec, parameters: list[inspect.Parameter]) -> None:
@@ -162,7 +163,7 @@ def _names_given(parameters: list[inspect.Parameter], target: str) -> tuple[str,
         elif parameter.default is parameter.empty:
             raise LoadError(
                 f"{target} takes {parameter.name!r}, which an evaluator is not given",
-                code="OLO403",
+                code=NOT_CALLABLE,
                 usage=True,
                 hint=f"an evaluator takes any of {', '.join(_GIVEN)}, by these names",
             )

@@ -16,6 +16,8 @@ from oloproof.record.steps import printable
 from oloproof.runner.protocol import Declared, Failed
 from oloproof.runner.tracebacks import has_users_frames, message_of, users_traceback
 
+NOT_CALLABLE = "OLO403"
+
 
 class LoadError(Exception):
     """User code could not be loaded; ``failed`` says why. ``usage``: the name is wrong, rather than what it names."""
@@ -90,7 +92,9 @@ def _perform(step: Callable[[], Any], complete: Callable[[Coroutine[Any, Any, An
 def function_of(value: Any, target: str) -> Loaded:
     """What is named, once it is there. Errors: LoadError where it cannot be called."""
     if not callable(value):
-        raise LoadError(f"{target} is {with_article(type(value).__name__)}, not a function", code="OLO403", usage=True)
+        raise LoadError(
+            f"{target} is {with_article(type(value).__name__)}, not a function", code=NOT_CALLABLE, usage=True
+        )
     return Loaded(value, _is_async(value))
 
 
@@ -99,14 +103,14 @@ def _of_class(kind: type[Any], target: str) -> Loaded:
     is_called = any("__call__" in vars(base) for base in kind.__mro__)  # its objects are, as any class is itself
     if not is_called and not callable(getattr(kind, "run", None)):
         hint = "the method that takes the case's input is `run` or `__call__`"
-        raise LoadError(f"{target} has neither run nor __call__", code="OLO403", usage=True, hint=hint)
+        raise LoadError(f"{target} has neither run nor __call__", code=NOT_CALLABLE, usage=True, hint=hint)
     try:
         signature = inspect.signature(kind)
         signature.bind()
     except TypeError:
         hint = "what it needs is read from the environment, or made in its method `setup`"
         message = f"{target}{signature} cannot be made without arguments"
-        raise LoadError(message, code="OLO403", usage=True, hint=hint) from None
+        raise LoadError(message, code=NOT_CALLABLE, usage=True, hint=hint) from None
     except ValueError:  # it does not tell
         pass
     try:
@@ -170,7 +174,7 @@ def _require_one_argument(loaded: Loaded, target: str) -> None:
     except TypeError:
         raise LoadError(
             f"{target}{signature} cannot be called with one argument",
-            code="OLO403",
+            code=NOT_CALLABLE,
             usage=True,
             hint="the system is called with the case's input: def run(case): …",
         ) from None

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
-from oloproof.importers import recordings
+from oloproof.importers import codes, recordings
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.evidence import CaseProblem
 from oloproof.model.fingerprints import Fingerprints
@@ -216,7 +216,7 @@ class Recordings:
             if key in first:
                 before, at = first[key]
                 what = f"case {recording.case!r}, trial {recording.trial}, was recorded already at {before}:{at}"
-                yield Problem("OLO310", what, "number the trials of a case 1, 2, 3 …", file=file, line=line)
+                yield Problem(codes.RECORDED_TWICE, what, "number the trials of a case 1, 2, 3 …", file=file, line=line)
             first.setdefault(key, (file, line))
 
     def _problems(
@@ -304,7 +304,9 @@ def _digest(file: str) -> str:
     try:
         return file_digest(Path(file))
     except OSError as error:
-        raise UsageError(Problem("OLO313", f"cannot be read: {error.strerror or error}", file=file)) from error
+        from oloproof.runner.files import unreadable  # most recordings can be read
+
+        raise unreadable(file, error) from error
 
 
 def _reference(file: str, directory: str) -> str:

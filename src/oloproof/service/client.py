@@ -11,6 +11,9 @@ from msgspec.json import Decoder, decode, encode
 from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.runtime import AgentEvent
 from oloproof.service.asking import Ask
+from oloproof.service.errors import MISSING_PACKAGE
+
+STREAM_ENDED = "OLO767"
 
 _EVENT = Decoder(AgentEvent).decode
 _CONNECT_S = 10.0
@@ -27,7 +30,7 @@ async def events_from(
     try:
         import httpx
     except ImportError:
-        raise UsageError(Problem("OLO760", "--server needs httpx", "pip install 'oloproof[http]'")) from None
+        raise UsageError(Problem(MISSING_PACKAGE, "--server needs httpx", "pip install 'oloproof[http]'")) from None
     headers = {"content-type": "application/json"}
     headers |= {"x-tenant-id": ask.tenant_id, "x-principal-id": ask.principal_id}
     if token is not None:
@@ -51,8 +54,8 @@ async def events_from(
         raise UsageError(Problem("OLO768", f"{url} is no address of a service: {error}")) from None
     except (httpx.HTTPError, DecodeError) as error:
         words = f"{url}: {error or type(error).__name__}"
-        raise BrokenError(words, code="OLO767", hint="--resume goes on with a run that was started") from None
-    raise BrokenError(f"{url}: the stream was cut off", code="OLO767", hint="--resume goes on with the run")
+        raise BrokenError(words, code=STREAM_ENDED, hint="--resume goes on with a run that was started") from None
+    raise BrokenError(f"{url}: the stream was cut off", code=STREAM_ENDED, hint="--resume goes on with the run")
 
 
 def _refusal(url: str, status: int, body: bytes) -> Problem:

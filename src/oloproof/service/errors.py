@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from oloproof.errors import Problem, UsageError
 
+MISSING_PACKAGE = "OLO760"
+
 
 class ServiceError(UsageError):
     """A service cannot be started like this."""
@@ -16,7 +18,7 @@ class ServiceError(UsageError):
 
 def missing(package: str, *, what: str) -> ServiceError:
     """The error where a package of the extra is not there."""
-    return ServiceError("OLO760", f"{what} needs {package}", "pip install 'oloproof[service]'")
+    return ServiceError(MISSING_PACKAGE, f"{what} needs {package}", "pip install 'oloproof[service]'")
 
 
 class Refused(Exception):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oloproof.errors import BrokenError
+from oloproof.store import codes
 from oloproof.store.codec import Unreadable
 
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -67,7 +68,7 @@ def _from_sqlite(path: Path, error: sqlite3.Error) -> BrokenError:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return BrokenError(
                 f"another process kept the store {path} locked for too long",
-                code="OLO505",
+                code=codes.LOCKED,
                 hint="wait for the other run or end it, then run again",
             )
         case sqlite3.SQLITE_ERROR if "no such" in str(error) or "UTF-8" in str(error):

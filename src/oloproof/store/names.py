@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from oloproof.errors import Problem, UsageError
+from oloproof.store import codes
 
 _LATEST = re.compile(r"latest(?:~([0-9]{1,9}))?")
 _SHOWN = 10
@@ -38,7 +39,7 @@ def resolve(name: str, ids: Sequence[str]) -> str:
         return matches[0]
     if matches:
         raise UsageError(
-            Problem("OLO612", f"{name!r} is part of {len(matches)} run ids", f"name one: {_newest(matches)}")
+            Problem(codes.SEVERAL_RUNS, f"{name!r} is part of {len(matches)} run ids", f"name one: {_newest(matches)}")
         )
     raise _unknown(f"no run is called {name!r}", f"the newest are: {_newest(ids)}")
 
@@ -49,4 +50,4 @@ def _newest(ids: Sequence[str]) -> str:
 
 
 def _unknown(message: str, hint: str) -> UsageError:
-    return UsageError(Problem("OLO611", message, hint))
+    return UsageError(Problem(codes.NO_RUN, message, hint))

@@ -27,7 +27,7 @@ from oloproof.model.judgment import Judgment
 from oloproof.model.recording import to_attempt, to_case
 from oloproof.model.run import CaseRecord, Run, RunStatus
 from oloproof.model.tally import Measured, Quantile
-from oloproof.store import names
+from oloproof.store import codes, names
 from oloproof.store.codec import (
     Detail,
     Placed,
@@ -96,7 +96,9 @@ class Store:
         with store_errors(store._path):
             if not create and not store._path.exists():
                 raise UsageError(
-                    Problem("OLO610", "no run has been stored here", "`oloproof run` makes one", file=str(directory))
+                    Problem(
+                        codes.NO_STORE, "no run has been stored here", "`oloproof run` makes one", file=str(directory)
+                    )
                 )
         return store
 
@@ -444,7 +446,7 @@ class Store:
             found = self._db.execute(f"SELECT {column} FROM runs WHERE id = ?", (run_id,)).fetchone()
         if found is None:
             names.resolve(run_id, self._ids(None))
-            raise UsageError(Problem("OLO611", f"{run_id!r} is no run's whole id"))
+            raise UsageError(Problem(codes.NO_RUN, f"{run_id!r} is no run's whole id"))
         return found[0]
 
     def _decoded(self, text: str, *, kind: type[T]) -> T:
@@ -523,7 +525,7 @@ class Store:
                 if near
                 else f"`oloproof inspect {header.id} --verdicts` lists them"
             )
-        return UsageError(Problem("OLO613", message, hint))
+        return UsageError(Problem(codes.NO_CASE, message, hint))
 
 
 def _counts(header: Run, trial: int) -> bool:

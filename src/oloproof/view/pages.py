@@ -32,12 +32,12 @@ from oloproof.reports.html import (
 )
 from oloproof.reports.inert import TEXT_LIMIT, inert, inert_lines
 from oloproof.reports.view import RunRow
-from oloproof.store import Checked, Store
+from oloproof.store import Checked, Store, codes
 
 FIRST_RUNS = 50
 """Runs in the list, unless more are asked for."""
 
-_STATUS = {"OLO505": 503, "OLO610": 404, "OLO611": 404, "OLO612": 404, "OLO613": 404}
+_STATUS = {codes.LOCKED: 503, codes.NO_STORE: 404, codes.NO_RUN: 404, codes.SEVERAL_RUNS: 404, codes.NO_CASE: 404}
 _BUG = Problem(
     "OLO722",
     "this is a bug in oloproof, not in your project",

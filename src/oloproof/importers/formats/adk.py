@@ -14,6 +14,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.errors import Problem
+from oloproof.importers import codes
 from oloproof.importers.builder import Builder, list_of, object_of, text_id
 from oloproof.importers.documents import Document, documents
 from oloproof.importers.format import Confidence, Importer, Item, Run
@@ -78,7 +79,7 @@ def _runs(value: Json, file: str, line: int) -> Iterator[Item]:
         case _ if cases := list_of(_snake(object_of(value)).get("eval_cases")):
             yield from (_eval_case(_snake(object_of(case)), file) for case in cases)
         case _:
-            yield Problem("OLO322", "neither a session nor an eval set", file=file, line=line)
+            yield Problem(codes.NOT_OF_THE_FORMAT, "neither a session nor an eval set", file=file, line=line)
 
 
 def _snake(fields: Mapping[str, Any]) -> Fields:

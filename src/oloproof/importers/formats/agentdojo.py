@@ -16,6 +16,7 @@ from msgspec import UNSET
 from msgspec.json import encode
 
 from oloproof.errors import Problem
+from oloproof.importers import codes
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
 from oloproof.importers.documents import Document, each_document
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
@@ -64,7 +65,7 @@ def _told(document: Document, file: str) -> Iterator[Item]:
         case _ if document.line:
             yield Lost("no_runs", file, document.line)
         case _:
-            yield Problem("OLO322", "no run: it has no messages", file=file)
+            yield Problem(codes.NOT_OF_THE_FORMAT, "no run: it has no messages", file=file)
 
 
 def _run(run: Fields, file: str, line: int) -> Run:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.errors import Problem
+from oloproof.importers import codes
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
 from oloproof.importers.documents import Document, each_document
 from oloproof.importers.format import Confidence, Importer, Item, Run
@@ -54,7 +55,7 @@ def _told(document: Document, file: str) -> Iterator[Item]:
         case {"steps": list()} as whole:
             yield _run(whole, file, document.line)
         case _:
-            yield Problem("OLO322", "no trajectory: it has no steps", file=file, line=document.line)
+            yield Problem(codes.NOT_OF_THE_FORMAT, "no trajectory: it has no steps", file=file, line=document.line)
 
 
 def _run(whole: Fields, file: str, line: int) -> Run:

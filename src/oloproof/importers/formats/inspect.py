@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.errors import Problem
+from oloproof.importers import codes
 from oloproof.importers.archive import MAGIC, Archive, ArchiveError, archive
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
 from oloproof.importers.documents import NotJson, documents, read_json
@@ -57,7 +58,7 @@ def read(sources: Sequence[Source]) -> Iterator[Item]:
             yield item
         if nothing:
             hint = "log the samples (log_samples) and import that log"
-            yield Problem("OLO323", "the log holds no sample", hint, file=source.name)
+            yield Problem(codes.NO_RUN, "the log holds no sample", hint, file=source.name)
 
 
 def _plain(source: Source) -> Iterator[Item]:
@@ -69,7 +70,7 @@ def _plain(source: Source) -> Iterator[Item]:
                 for sample in list_of(log.get("samples")):
                     yield _run(sample, log["eval"], source.name)
             case _:
-                yield Problem("OLO322", "no log of Inspect", file=source.name, line=document.line)
+                yield Problem(codes.NOT_OF_THE_FORMAT, "no log of Inspect", file=source.name, line=document.line)
 
 
 def _archived(source: Source) -> Iterator[Item]:
@@ -81,7 +82,7 @@ def _archived(source: Source) -> Iterator[Item]:
                 if name.startswith("samples/") and name.endswith(".json"):
                     yield _run(_member(opened, name), object_of(whole.get("eval")), source.name)
     except ArchiveError as error:
-        yield Problem("OLO321", str(error), error.hint, file=source.name)
+        yield Problem(codes.NOT_JSON, str(error), error.hint, file=source.name)
 
 
 def _member(opened: Archive, name: str) -> Json:
@@ -96,7 +97,7 @@ def _member(opened: Archive, name: str) -> Json:
 
 def _run(value: Json, evaluation: Fields, file: str) -> Item:
     if not isinstance(value, dict):
-        return Problem("OLO322", "a sample is no object", file=file)
+        return Problem(codes.NOT_OF_THE_FORMAT, "a sample is no object", file=file)
     builder = Builder()
     attachments = object_of(value.get("attachments"))
     sample = object_of(_resolved(value, attachments, builder)) if attachments else value

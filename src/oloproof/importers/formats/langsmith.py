@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.errors import Problem
+from oloproof.importers import codes
 from oloproof.importers.agent_spans import LOSSES as SPAN_LOSSES
 from oloproof.importers.agent_spans import Span, Teller, Told, milliseconds, total_tokens, tree
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
@@ -89,7 +90,7 @@ def read(sources: Sequence[Source]) -> Iterator[Item]:
     for file, line, runs in traces.values():
         yield _run(runs, file, line)
     if sources and not traces:
-        yield Problem("OLO323", "no run is in it", "export the runs of a project", file=sources[0].name)
+        yield Problem(codes.NO_RUN, "no run is in it", "export the runs of a project", file=sources[0].name)
 
 
 def _trace_id(run: Fields) -> str:

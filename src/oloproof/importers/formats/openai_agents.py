@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.errors import Problem
+from oloproof.importers import codes
 from oloproof.importers.agent_spans import LOSSES as SPAN_LOSSES
 from oloproof.importers.agent_spans import (
     Answer,
@@ -107,7 +108,7 @@ def read(sources: Sequence[Source]) -> Iterator[Item]:
         else:
             yield Lost("lonely_traces", trace.file, trace.line)
     if nothing and sources:
-        yield Problem("OLO323", "no run is in it: it has no span", "export the spans too", file=sources[0].name)
+        yield Problem(codes.NO_RUN, "no run is in it: it has no span", "export the spans too", file=sources[0].name)
 
 
 def _run(name: str, trace: _Trace) -> Run:

@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from oloproof.errors import Problem
+from oloproof.importers import codes
 from oloproof.importers.documents import Document, documents
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
@@ -66,7 +67,7 @@ def read(sources: Sequence[Source]) -> Iterator[Item]:
         yield Lost(kind, file, count=count)
     if nothing:
         hint = "export spans of agents, models or tools"
-        yield Problem("OLO323", "no run is in it: no span tells of an agent, a model or a tool", hint, file=file)
+        yield Problem(codes.NO_RUN, "no run is in it: no span tells of an agent, a model or a tool", hint, file=file)
 
 
 def _told(runs: Iterable[list[Trace]], file: str) -> Iterator[Run | Lost]:
@@ -89,7 +90,7 @@ def _records(source: Source) -> Iterator[_Record | Lost | Problem]:
                     yield Lost("unknown_records", source.name, line) if record is None else _Record(record, line)
             case Document(line, _):
                 hint = "OTLP/JSON (resourceSpans), an answer of Jaeger or Tempo, or spans as an SDK dumps them"
-                yield Problem("OLO322", "it holds no spans", hint, file=source.name, line=line)
+                yield Problem(codes.NOT_OF_THE_FORMAT, "it holds no spans", hint, file=source.name, line=line)
 
 
 def _size(source: Source) -> int:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.errors import Problem
+from oloproof.importers import codes
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
 from oloproof.importers.documents import Document, each_document
 from oloproof.importers.format import Confidence, Importer, Item, Run
@@ -54,7 +55,7 @@ def read(sources: Sequence[Source]) -> Iterator[Item]:
 
 def _told(document: Document, file: str) -> Iterator[Item]:
     run = _run(document.value, file)
-    yield Problem("OLO322", run, file=file, line=document.line) if isinstance(run, str) else run
+    yield Problem(codes.NOT_OF_THE_FORMAT, run, file=file, line=document.line) if isinstance(run, str) else run
 
 
 def _run(value: Json, file: str) -> Run | str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.errors import Problem
+from oloproof.importers import codes
 from oloproof.importers.builder import Builder, declared_call, joined_text, list_of, object_of, text_id
 from oloproof.importers.documents import Document, each_document
 from oloproof.importers.format import Confidence, Importer, Item, Run
@@ -57,7 +58,7 @@ def _told(document: Document, file: str) -> Iterator[Item]:
     elif "task_id" in whole:
         yield _run(whole, {}, file, document.line)
     else:
-        yield Problem("OLO322", "neither simulations nor one of them", file=file, line=document.line)
+        yield Problem(codes.NOT_OF_THE_FORMAT, "neither simulations nor one of them", file=file, line=document.line)
 
 
 def _run(simulation: Fields, tasks: Mapping[str, Fields], file: str, line: int) -> Run:
