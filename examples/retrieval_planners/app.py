@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from oloproof import AgentTrajectory, current_case, system
 from oloproof.runtime import Agent, Bm25Retriever, ChunkRef, Decision, Limits, Policy, RunState, Tool, to_trajectory
 
-PASSAGES = Path(__file__).parent / "data" / "passages.jsonl"
+PASSAGES = Path(__file__).parent / "passages.jsonl"
 MOST_HITS = 10
 POLICY = Policy(granted_scopes={"docs:read"})
 LIMITS = Limits(max_steps=MOST_HITS + 2, max_tool_calls=MOST_HITS + 1)

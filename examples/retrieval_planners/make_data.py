@@ -1,4 +1,4 @@
-"""Makes data/ of a directory of pages: ``python make_data.py ../../docs``.
+"""Makes passages.jsonl and data/ of a directory of pages: ``python make_data.py ../../docs``.
 
 The passages are the pages' paragraphs, cut at sentences where they are longer than 500 characters. A task is the first
 half of a sentence; what is looked for is the one passage that holds the whole of it.
@@ -19,7 +19,7 @@ FEWEST_WORDS = 6
 EVERY = 4
 """One of so many sentences becomes a task."""
 
-DATA = Path(__file__).parent / "data"
+HERE = Path(__file__).parent
 FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
 COMMENT = re.compile(r"<!--.*?-->", re.S)
 LINK = re.compile(r"\[([^]]*)]\([^)]*\)")
@@ -77,8 +77,8 @@ def write(path: Path, rows: list[Any]) -> None:
 
 def main(pages: Path) -> None:
     held = list(passages(pages))
-    write(DATA / "passages.jsonl", held)
-    write(DATA / "tasks.jsonl", list(tasks(held)))
+    write(HERE / "passages.jsonl", held)
+    write(HERE / "data" / "tasks.jsonl", list(tasks(held)))
 
 
 if __name__ == "__main__":

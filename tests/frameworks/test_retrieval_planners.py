@@ -92,10 +92,10 @@ def test_without_the_scope_no_tool_runs(tmp_path: Path) -> None:
 
 def test_the_tasks_are_sentences_of_their_passages() -> None:
     def rows(name: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (EXAMPLE / "data" / name).read_text().splitlines()]
+        return [json.loads(line) for line in (EXAMPLE / name).read_text().splitlines()]
 
     texts = {each["id"]: each["text"] for each in rows("passages.jsonl")}
-    tasks = rows("tasks.jsonl")
+    tasks = rows("data/tasks.jsonl")
     assert (len(texts), len(tasks)) == (598, 280)
     assert all(task["input"]["query"] in texts[task["expected"]["passage"]] for task in tasks)
     assert f"{len(texts)} passages" in PAGE
