@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import Any
 
 import pytest
@@ -11,10 +12,14 @@ from msgspec.structs import replace
 
 from fakes.runtime import closed, events
 from oloproof.runtime import (
+    Act,
+    Agent,
     Approval,
     AuditRecord,
     Decision,
     Limits,
+    MemoryAuditSink,
+    MemoryStore,
     Policy,
     RunState,
     Tool,
@@ -164,6 +169,9 @@ def test_no_call_without_all_gates_and_every_run_ends_within_its_limits(terms: T
         state = following
     else:
         raise AssertionError("the run does not end")
+    gone = data.draw(st.integers(0, len(trail) - 1))
+    assert verify_audit(trail[:gone] + trail[gone + 1 :], heads=[state]), "a record was taken out"
+    assert verify_audit([*trail[:gone], replace(trail[gone], data={"x": 1}), *trail[gone + 1 :]], heads=[state])
     assert state.spent.decisions <= terms.limits.max_steps
     assert terms.limits.max_tool_calls is None or state.spent.tool_calls <= terms.limits.max_tool_calls
     assert max(started.values(), default=0) <= k.MOST_ATTEMPTS
@@ -172,19 +180,25 @@ def test_no_call_without_all_gates_and_every_run_ends_within_its_limits(terms: T
 
 
 def of_one_run(terms: Terms, decisions: list[Any], stops: set[int]) -> tuple[RunState, list[AuditRecord]]:
-    """A run whose world does the same each time, and which is taken up anew before the given decisions."""
+    """A run whose world does the same each time, and which is taken up anew before the given effects, calls apart: a
+    call that was cut off may have happened."""
     state = k.begin(terms, "goal", tenant="t", run_id="r", nonce="n" * 32)
     trail = list(state.outbox)
     done: set[int] = set()
+    effects = 0
     while not isinstance(state.at, OVER):
         event: k.Event
-        match k.effect_of(state):
+        effect = k.effect_of(state)
+        if effects in stops - done and not isinstance(effect, k.CallTool | k.Rest):
+            done.add(effects)
+            state = RunState.from_json(k.advance(terms, state, k.Resumed())[0].to_json())
+            trail += state.outbox
+            continue
+        effects += 1
+        match effect:
             case k.AskPlanner():
                 number = len(state.steps)
                 event = k.Decided(decisions[number] if number < len(decisions) else Decision.finish("end"), 0.5)
-                if number in stops - done:
-                    done.add(number)
-                    event = k.Resumed()
             case k.AskApprover(request):
                 event = k.Answered(None if len(state.steps) % 2 else Approval(request.digest, True, "p"))
             case k.CallTool(_, arguments):
@@ -200,7 +214,7 @@ def of_one_run(terms: Terms, decisions: list[Any], stops: set[int]) -> tuple[Run
 
 
 @settings(max_examples=50, deadline=None)
-@given(terms=TERMS, decisions=st.lists(DECISIONS, max_size=6), stops=st.sets(st.integers(0, 6)))
+@given(terms=TERMS, decisions=st.lists(DECISIONS, max_size=6), stops=st.sets(st.integers(0, 16)))
 def test_a_run_taken_up_at_any_step_is_the_run_that_was_not_interrupted(
     terms: Terms, decisions: list[Any], stops: set[int]
 ) -> None:
@@ -255,3 +269,87 @@ def test_every_swap_is_found_and_a_rewritten_tail_by_the_head() -> None:
     cut = TRAIL[:-1]
     assert verify_audit(cut) == []
     assert [problem.fault for problem in verify_audit(cut, heads=[STATE])] == ["cut"]
+
+
+class Checked(MemoryStore):
+    """A store that verifies the trail each time that it is asked to keep a state, and keeps what it was told."""
+
+    def __init__(self, audit: MemoryAuditSink) -> None:
+        super().__init__()
+        self.audit, self.kept = audit, list[bytes]()
+
+    def save(self, state: RunState) -> None:
+        assert verify_audit([*self.audit.records, *state.outbox], heads=[state]) == []
+        super().save(state)
+        self.kept.append(state.to_json())
+
+
+def raises(text: str) -> Any:
+    raise RuntimeError(text)
+
+
+def changes(**arguments: Any) -> Any:
+    arguments["text"] = "changed"
+    arguments["more"] = [arguments]
+    return arguments["text"]
+
+
+BEHAVIOURS: dict[str, Any] = {
+    "answers": lambda text: text,
+    "raises": raises,
+    "no_json": lambda text: {text},
+    "nested": lambda text: [[text], {"x": float("nan")}],
+    "changes": changes,
+}
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    names=st.lists(st.sampled_from([*BEHAVIOURS, "hangs", "lies"]), max_size=8),
+    limits=LIMITS,
+    bad_planner=st.booleans(),
+)
+def test_whatever_tools_and_planners_do_a_run_ends_within_its_limits_and_is_on_the_record(
+    names: list[str], limits: Limits, bad_planner: bool
+) -> None:
+    over, held = Event(), list[Any]()
+
+    def lies(text: str) -> Any:
+        """Return what is changed afterwards."""
+        held.append([text])
+        return held[-1]
+
+    tools = [Tool(name, does, parameters=closed(text={"type": "string"})) for name, does in BEHAVIOURS.items()]
+    tools.append(Tool("lies", lies, parameters=closed(text={"type": "string"})))
+    tools.append(Tool("hangs", lambda text: over.wait(60), parameters=closed(text={"type": "string"}), timeout_s=1e-3))
+
+    def planner(state: RunState, described: Any) -> Any:
+        for result in held:
+            result.append("later")
+        number = len(state.steps)
+        described.clear()
+        if number < len(names):
+            return Decision.act(names[number], {"text": "x"}, usage=Usage(3, 0.1))
+        if bad_planner:
+            raise ValueError("no idea")
+        return Decision.finish("end", usage=Usage(3))
+
+    audit = MemoryAuditSink()
+    store = Checked(audit)
+    try:
+        state = Agent(tools, planner, limits=limits, store=store, audit=audit, clock=lambda: 0.0).run(
+            "goal", run_id="r"
+        )
+    finally:
+        over.set()
+    assert isinstance(state.at, OVER)
+    assert verify_audit(audit.records, heads=[state]) == []
+    assert store.load(*state.key) == state == RunState.from_json(store.kept[-1])
+    assert state.spent.decisions <= limits.max_steps
+    assert limits.max_tool_calls is None or state.spent.tool_calls <= limits.max_tool_calls
+    results = {"answers": "x", "changes": "changed", "lies": ["x"]}
+    for step, name in zip(state.steps, names, strict=False):
+        assert isinstance(step.decision, Act)
+        assert step.decision.arguments == {"text": "x"}
+        assert step.outcome == ("executed" if name in results else "failed") or step.outcome == "denied"
+        assert step.outcome != "executed" or step.result == results[name]

@@ -44,11 +44,9 @@ class Keeping(Struct, frozen=True):
     def require_resumable(self, state: RunState) -> None:
         """Bring the trail up to the state, if a crash kept its last records from it.
 
-        Errors: StateError where the run is over, the state is older than what is stored or written, or the trail does
-        not hold the state's last record.
+        Errors: StateError where the run is over (its trail is brought up all the same), the state is older than what is
+        stored or written, or the trail does not hold the state's last record.
         """
-        if isinstance(state.at, OVER) and state.stop_reason != CALLER_STOP:
-            raise StateError(f"the run {state.run_id!r} is over: it is {state.status.value}")
         if self.store is not None:
             stored = self.store.load(*state.key)
             if stored is not None and stored != state:
@@ -56,6 +54,12 @@ class Keeping(Struct, frozen=True):
                     f"this copy of the run {state.run_id!r} is not the stored one",
                     hint="it was changed, or the run has gone on since; resume it by its id",
                 )
+        self._bring_up(state)
+        if isinstance(state.at, OVER) and state.stop_reason != CALLER_STOP:
+            raise StateError(f"the run {state.run_id!r} is over: it is {state.status.value}")
+
+    def _bring_up(self, state: RunState) -> None:
+        """Write the records of the state's last transition that the trail lacks."""
         held = self.audit.head(state.key)
         if held == state.audit_head:
             return

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from threading import Event
 from typing import Any
 
@@ -10,8 +13,10 @@ import pytest
 from fakes.runtime import Counted, Ticking, acts, closed, events, script
 from oloproof.runtime import (
     Agent,
+    Approval,
     Decision,
     Limits,
+    MemoryStore,
     Policy,
     RunState,
     StateError,
@@ -267,3 +272,89 @@ def test_a_message_is_kept_no_longer_than_anybody_reads() -> None:
     agent = Agent([Counted(ValueError("x" * 10**6)).tool()], acts("a"))
     assert len(only_step(agent.run("goal")).error.message) == 2000
     assert max(len(record.data.get("message", "")) for record in agent.audit.records) == 2000
+
+
+def test_a_call_that_is_under_way_is_not_interrupted_by_a_limit() -> None:
+    clock = Ticking(0.0)
+
+    def slow(text: str) -> str:
+        clock.now += 100
+        return text
+
+    tool = Tool("tool", slow, parameters=closed(text={"type": "string"}))
+    state = Agent([tool], acts("a", "b"), limits=Limits(max_steps=9, max_seconds=1), clock=clock).run("goal")
+    assert (only_step(state).result, state.stop_reason, state.spent.seconds) == ("a", "max_seconds", 100)
+
+
+def test_a_call_that_would_pass_the_cost_is_denied_and_a_cheaper_one_is_not() -> None:
+    dear, cheap = Counted(), Counted()
+    tools = [dear.tool("dear", cost=5), cheap.tool("cheap", cost=1)]
+    planner = script(Decision.act("dear", {"text": "a"}), Decision.act("cheap", {"text": "a"}))
+    state = Agent(tools, planner, limits=Limits(max_steps=9, max_cost=3)).run("goal")
+    assert [step.outcome.value for step in state.steps] == ["denied", "executed"]
+    assert (dear.calls, cheap.calls, state.status.value) == ([], ["a"], "completed")
+
+
+def test_running_time_adds_up_over_sessions_and_waiting_does_not_count() -> None:
+    clock = Ticking(1.0)
+    agent = Agent(
+        [Counted().tool(effect="write")],
+        acts("a"),
+        policy=Policy(allow_effects=frozenset({"read", "write"})),
+        store=MemoryStore(),
+        clock=clock,
+    )
+    paused = agent.run("goal")
+    assert paused.spent.seconds == 1
+    clock.now += 10_000  # a person thinks about it
+    assert paused.pending is not None
+    done = agent.resume(paused.run_id, approvals=[Approval(paused.pending.digest, granted=True, approver="allen")])
+    assert done.spent.seconds == 3  # the first decision, the call, and the second decision
+
+
+def test_two_runs_never_share_a_history() -> None:
+    agent = Agent([], script())
+    first, second = agent.run("goal"), agent.run("goal")
+    assert first.audit_head.digest != second.audit_head.digest
+    nonces = {record.data["nonce"] for record in agent.audit.records if record.event == "run_started"}
+    assert len(nonces) == 2
+
+
+def test_the_state_is_saved_before_each_effect_and_after_it() -> None:
+    class Kept(MemoryStore):
+        def save(self, state: RunState) -> None:
+            super().save(state)
+            kept.append((type(state.at).__name__, len(state.steps)))
+
+    kept: list[tuple[str, int]] = []
+    Agent([Counted().tool()], acts("a", "b"), store=Kept()).run("goal")
+    assert kept == [("Deciding", 0), ("Calling", 0), ("Deciding", 1), ("Calling", 1), ("Deciding", 2), ("Completed", 2)]
+
+
+def test_a_tool_without_parameters_takes_no_arguments() -> None:
+    tool = Tool("now", lambda: "noon")
+    assert only_step(Agent([tool], script(Decision.act("now"))).run("goal")).result == "noon"
+    assert code_of(Agent([tool], script(Decision.act("now", {"zone": "x"})))) == "invalid_arguments"
+
+
+def test_what_is_external_needs_a_policy_and_a_person() -> None:
+    function = Counted()
+    tool = function.tool(effect="external")
+    assert code_of(Agent([tool], acts("a"))) == "permission_denied"
+    allowed = Agent([tool], acts("a"), policy=Policy(allow_effects=frozenset({"external"})))
+    assert (allowed.run("goal").status.value, function.calls) == ("awaiting_approval", [])
+
+
+def test_observations_are_the_steps_as_plain_json() -> None:
+    planner = script(Decision.act("tool", {"text": "a"}), Decision.act("nothing"))
+    seen = Agent([Counted().tool()], planner).run("goal").observations()
+    assert json.loads(json.dumps(seen)) == seen
+    assert seen[0] == {"step": 0, "outcome": "executed", "tool": "tool", "arguments": {"text": "a"}, "result": "ok"}
+    assert (seen[1]["outcome"], seen[1]["error"]["code"]) == ("denied", "unknown_tool")
+
+
+def test_the_runtime_loads_nothing_of_the_harness() -> None:
+    code = "import sys, oloproof.runtime; print(*sorted(m for m in sys.modules if m.count('.') == 1))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.removeprefix("oloproof.") for name in done.stdout.split() if name.startswith("oloproof.")}
+    assert loaded <= {"errors", "model", "record", "runtime", "_version"}

@@ -327,3 +327,62 @@ def test_without_its_package_a_ranking_says_what_to_install(monkeypatch: pytest.
     with pytest.raises(UsageError) as raised:
         Bm25Retriever([])
     assert [each.hint for each in raised.value.problems] == ["pip install 'oloproof[retrieval]'"]
+
+
+def test_the_defaults_are_as_they_are_told() -> None:
+    config, request = AgentConfig(), asked()
+    assert (config.max_steps, config.per_step_token_estimate, config.per_step_dollar_estimate) == (6, 256, 0.0)
+    assert config.checkpoint_each_step is True
+    assert (request.corpus_ids, request.top_k, request.max_steps) == ((), 8, 6)
+    budgets = (request.budget_tokens, request.budget_dollars, request.budget_wall_ms, request.budget_iter)
+    assert {*budgets, request.request_id, request.resume_run_id} == {None}
+
+
+def test_every_event_has_what_its_kind_needs_and_no_more() -> None:
+    needs = {
+        "run_started": set(),
+        "phase_changed": {"step_index", "phase"},
+        "tool_started": {"step_index", "tool_call"},
+        "tool_completed": {"step_index", "tool_call", "tool_result"},
+        "checkpoint_saved": {"step_index"},
+        "answer_delta": {"text"},
+        "run_completed": {"result"},
+        "run_failed": {"error_code", "message"},
+    }
+    assert {kind.value for kind in AgentEventKind} == set(needs)
+    failed = events_of(looped(7))
+    assert failed[-1].kind is AgentEventKind.RUN_FAILED
+    for event in [*events_of(looped(CallTool("tool", {"text": "a"}))), *failed]:
+        given = {name for name in event.__struct_fields__ if getattr(event, name) is not None}
+        assert given == {"kind", "run_id", "at"} | needs[event.kind.value], event
+        assert event.at == AT
+
+
+def test_a_script_is_replayed_and_then_the_run_finishes() -> None:
+    result = ran(looped(*again(2)).run(CTX, asked()))
+    calls = [step.tool_call.arguments for step in result.steps if step.tool_call is not None]
+    assert (calls, result.final_answer) == ([{"text": "0"}, {"text": "1"}], "done")
+
+
+def test_the_retrieving_tool_asks_for_no_more_than_it_may() -> None:
+    passages = Passages()
+    results = [
+        ran(looped(CallTool("retrieve", arguments), tools=[RetrieveTool(passages)]).run(CTX, asked(**request)))
+        for arguments, request in (
+            ({"query": "q"}, {}),
+            ({"query": "q"}, {"top_k": 90}),
+            ({"query": "q", "top_k": 50}, {}),
+            ({"query": "q", "top_k": 51}, {}),
+        )
+    ]
+    assert [top_k for _, top_k, _ in passages.asked] == [8, 50, 50]
+    assert [result.steps[0].tool_result.ok for result in results] == [True, True, True, False]
+
+
+def test_an_unknown_run_is_refused_before_the_first_event() -> None:
+    async def first() -> Any:
+        return await anext(aiter(looped().stream(CTX, asked(resume_run_id="nobody"))))
+
+    with pytest.raises(AgentLoopError) as raised:
+        ran(first())
+    assert raised.value.reason == "not_resumable"
