@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec import Struct
 
@@ -85,6 +85,10 @@ class Result:
         self._report = report
         self._read = cases
         self._config = config
+
+    def __bool__(self) -> NoReturn:
+        """Errors: TypeError. Of a run that was blocked, `assert evaluate(…)` would say that all is well."""
+        raise TypeError("a result is neither true nor false: ask whether its verdict is 'ALLOW', or its exit_code 0")
 
     @property
     def id(self) -> str:

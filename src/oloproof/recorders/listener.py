@@ -15,7 +15,8 @@ class Listener(Generic[R]):
     """Knows for every span of this process which recording it is of. One of it listens to each framework.
 
     A recording takes what begins in its context, what begins below that, and, while no other is open, what begins
-    where no context is known. What a recording that is over has left running is nobody's.
+    where no context is known. What a recording that is over has left running is nobody's. What begins where no context
+    is known while several are open may be any of theirs.
     """
 
     def __init__(self, name: str) -> None:
@@ -48,6 +49,11 @@ class Listener(Generic[R]):
             if recording is not None:
                 self._of_span[span_id] = recording
         return recording
+
+    def perhaps_of(self) -> tuple[R, ...]:
+        """The recordings that a span may be of which begins now and has just :meth:`started` as none's."""
+        with self._lock:
+            return tuple(self._open) if self._current.get() is None else ()
 
     def recording_of(self, span_id: str) -> R | None:
         """The recording of a span that began earlier; with "", that of the context."""

@@ -50,6 +50,8 @@ class Spans:
         self._lock = Lock()
         self._spans: dict[str, LiveSpan | Json] = {}
         self._over = False
+        self.has_gap = False
+        """A span began of which nobody knows whether it is of this case."""
 
     def began(self, span: LiveSpan) -> None:
         """A span began."""
@@ -91,6 +93,9 @@ class SpanListener:
         spans = self._listener.started(span.span_id, span.parent_id or "")
         if spans is not None:
             spans.began(span)
+            return
+        for each in self._listener.perhaps_of():
+            each.has_gap = True
 
     def on_span_end(self, span: LiveSpan) -> None:
         spans = self._listener.recording_of(span.span_id)
@@ -127,11 +132,11 @@ def record_openai_agents() -> Iterator[None]:
 
 def trajectory_of(spans: Spans) -> Trajectory | None:
     """What the spans of a case tell; None where there are none. How its last trace ended, the case ended, unless
-    something goes on."""
+    something goes on, or may be missing."""
     traces = spans.close()
     if not traces:
         return None
-    goes_on = any(span.get("ended_at") is None for trace in traces for span in trace)
+    goes_on = spans.has_gap or any(span.get("ended_at") is None for trace in traces for span in trace)
     builder = Builder()
     ends = [tell(trace, builder, is_last=trace is traces[-1] and not goes_on) for trace in traces]
     return builder.trajectory(truncated=ends[-1].truncated or goes_on)

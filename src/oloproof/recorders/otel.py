@@ -2,7 +2,7 @@
 
 Spans of a case are those that begin in its context, those below them, and, while only one case records, those that
 begin in threads which know of no context. They are told when the block ends: a process that dies before leaves nothing,
-and where an agent, a model or a tool is still at work then, the record is cut off.
+and where an agent, a model or a tool is still at work then, or one may have been missed, the record is cut off.
 """
 
 from __future__ import annotations
@@ -48,4 +48,4 @@ def record_otel(*, provider: TracerProvider | None = None) -> Iterator[None]:
 def _trajectory(spans: Spans) -> Trajectory | None:
     traces = spans.close()
     told = run_of(traces).trajectory if traces else None
-    return replace(told, truncated=True) if told is not None and spans.goes_on else told
+    return replace(told, truncated=True) if told is not None and spans.is_cut else told

@@ -41,11 +41,17 @@ class SpanListener(SpanProcessor):
         recording = self._listener.started(_span_id(span), _parent_id(span))
         if recording is not None:
             recording.began(_span_id(span), partial(span_of, span))
+            return
+        for each in self._listener.perhaps_of():
+            each.doubted(_span_id(span), partial(span_of, span))
 
     def on_end(self, span: ReadableSpan) -> None:
         recording = self._listener.recording_of(_span_id(span))
         if recording is not None:
             recording.add(span_of(span))
+            return
+        for each in self._listener.perhaps_of():
+            each.settled(_span_id(span))
 
 
 def listen_to_logs(listener: Listener[Spans]) -> None:

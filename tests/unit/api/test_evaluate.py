@@ -78,6 +78,11 @@ def test_rules_that_let_it_through_and_none_at_all():
     assert oloproof.evaluate(echo, [case("c1")], evaluators=[RIGHT], policy=policy).exit_code == 4
 
 
+def test_a_result_is_neither_true_nor_false():
+    with pytest.raises(TypeError, match="ask whether its verdict"):
+        assert oloproof.evaluate(echo, [case("c1", "no")], evaluators=[RIGHT], rules=[NONE_WRONG])
+
+
 def test_a_release_file_that_lies_there_decides_only_where_it_is_named(tmp_path):
     (tmp_path / "release.yaml").write_text("{version: 1, rules: [{id: a, metric: right, min: 0.1}]}")
     with chdir(tmp_path):

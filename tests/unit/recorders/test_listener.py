@@ -18,6 +18,7 @@ def test_what_begins_in_its_context_or_below_it_and_alone_also_elsewhere() -> No
             assert listener.started("d", "") == "two"
             assert inner.run(listener.started, "e", "") == "one"
             assert Context().run(listener.started, "f", "") is None
+            assert Context().run(listener.perhaps_of) == ("one", "two")
             assert [listener.recording_of(span) for span in ("a", "d", "f", "")] == ["one", "two", None, "two"]
         assert listener.recording_of("d") is None
 
@@ -29,6 +30,7 @@ def test_what_a_recording_left_running_is_of_no_later_one() -> None:
         listener.started("a", "")
     with listener.listening("two"):
         assert left.run(listener.started, "b", "a") is None
+        assert left.run(listener.perhaps_of) == ()
         assert left.run(listener.started, "c", "b") is None
         listener.started("d", "")
         assert left.run(listener.started, "e", "d") == "two"

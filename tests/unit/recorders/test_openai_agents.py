@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextvars import Context
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -208,6 +209,17 @@ def test_one_processor_for_all_cases(provider: Provider) -> None:
         assert [step.tool_name for step in steps] == [name, name]
     assert len(provider.processors) == 1
     provider.tell(Span("agent", "later", name="Support"))
+
+
+def test_a_span_that_may_be_any_cases_cuts_the_records_of_all(provider: Provider) -> None:
+    with recorded_case("one") as one, record_openai_agents():
+        provider.tell(function("find", Span("agent", "a"), "ok"))
+        with recorded_case("two") as two, record_openai_agents():
+            provider.tell(function("look", Span("agent", "b"), "ok"))
+            Context().run(provider.tell, function("delete", Span("agent", "c"), "ok"))
+    for case in (one, two):
+        assert case.trajectory is not None
+        assert case.trajectory.truncated
 
 
 def test_what_raises_leaves_a_truncated_record(provider: Provider) -> None:

@@ -149,6 +149,25 @@ def test_a_thread_without_a_context_is_of_the_only_case_there_is() -> None:
     assert calls(case.trajectory) == ["alone"]
 
 
+@pytest.mark.parametrize(("begun", "truncated"), [(agent, True), (tool, True), (lambda _: None, False)])
+def test_what_may_be_any_cases_cuts_the_records_of_all(begun: Any, truncated: bool) -> None:
+    def elsewhere() -> None:
+        with TRACER.start_as_current_span("poll"):
+            begun("whose")
+
+    with recorded_case("one") as one, record_otel(provider=PROVIDER):
+        agent("search")
+        with recorded_case("two") as two, record_otel(provider=PROVIDER):
+            agent("search")
+            thread = Thread(target=contextvars.Context().run, args=(elsewhere,))
+            thread.start()
+            thread.join()
+    for case in (one, two):
+        assert calls(case.trajectory) == ["search"]
+        assert case.trajectory is not None
+        assert case.trajectory.truncated is truncated
+
+
 def test_a_case_in_which_nothing_is_seen_is_not_recorded_and_told() -> None:
     with recorded_case("question") as case:
         with pytest.warns(UserWarning, match="no span of an agent"), record_otel(provider=PROVIDER):
