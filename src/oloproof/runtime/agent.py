@@ -15,7 +15,7 @@ from msgspec.json import decode, encode
 from oloproof.errors import RecordError
 from oloproof.model.values import snapshot
 from oloproof.record.case import CurrentCase, current_case
-from oloproof.record.steps import exception_text
+from oloproof.record.steps import exception_text, printable
 from oloproof.runtime import kernel
 from oloproof.runtime.errors import StateError
 from oloproof.runtime.gates import Approval, Terms
@@ -70,7 +70,7 @@ class Agent:
             tools=toolset, policy=Policy() if policy is None else policy, limits=limits, judged=done is not None
         )
         self.audit: AuditSink = MemoryAuditSink() if audit is None else audit
-        self.tenant = tenant
+        self.tenant = printable(tenant)
         self._keeping = Keeping(store, self.audit)
         self._planner, self._approver, self._done = planner, approver, done
         self._described = encode(toolset.describe())

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from oloproof.record.steps import printable
 from oloproof.runtime.errors import StateError
 from oloproof.runtime.gates import Approval
 from oloproof.runtime.kernel import CALLER_STOP
@@ -36,7 +37,7 @@ class Keeping(Struct, frozen=True):
         """The stored state of a run. Errors: StateError where there is none, or no store."""
         if self.store is None:
             raise StateError("there is no store to read a run from", hint="give a store=, or the state itself")
-        state = self.store.load(tenant, run_id)
+        state = self.store.load(printable(tenant), printable(run_id))  # as the kernel wrote them when the run began
         if state is None:
             raise StateError(f"there is no run {run_id!r}")
         return state

@@ -259,6 +259,17 @@ def test_resume_needs_a_run() -> None:
         Approval("digest", "yes", "allen")  # type: ignore[arg-type]
 
 
+def test_a_run_is_resumed_by_the_names_that_it_was_begun_with_whatever_is_in_them(tmp_path: Path) -> None:
+    store, function = SqliteStore(tmp_path / "runs.db"), Counted()
+    agent = Agent([function.tool(effect="write")], acts("a"), policy=WRITES, store=store, tenant="a\ud800")
+    paused = agent.run("goal", run_id="r\udc80")
+    done = agent.resume("r\udc80", approvals=[granted(paused)])
+    assert (done.status.value, function.calls) == ("completed", ["a"])
+    with pytest.raises(StateError, match="already"):
+        agent.run("goal", run_id="r\udc80")
+    store.close()
+
+
 def test_a_copy_that_was_changed_by_hand_is_refused() -> None:
     desk = Desk()
     paused = desk.agent().run("goal")
