@@ -85,6 +85,11 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """``1 case``, ``2 cases``; ``plural`` where an s does not make it."""
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
+
+
 class OloproofError(Exception):
     """Base of everything that oloproof raises on purpose: one problem or several, and who must act."""
 

@@ -17,7 +17,7 @@ from oloproof.cli.common import real_ports
 from oloproof.cli.streaming import EventStream
 from oloproof.model.events import CaseFinished, CaseStarted, Event, RuleSettled, RunStarted
 from oloproof.model.run import Report, Run
-from oloproof.pipeline import Request, Watch
+from oloproof.pipeline import Request, Resumption, Watch
 from oloproof.project import load, read_cases
 from oloproof.reports.events import events_schema
 from oloproof.store import Store
@@ -149,7 +149,7 @@ def test_a_run_that_is_resumed_tells_the_rest(tmp_path: Path) -> None:
     first, second = Releasing(directory, stops=True), Heard()
     cut = watched(directory, first, concurrency=1)
     assert cut.run.status == "interrupted"
-    report = watched(directory, second, resume=cut.run.id)
+    report = watched(directory, second, resume=Resumption(run=cut.run.id))
     for watch in (first, second):
         assert_each_once(watch)
     ended = [event.case for watch in (first, second) for event in watch.of(CaseFinished)]

@@ -18,7 +18,7 @@ from oloproof.cli.run_command import command
 from oloproof.model.case import Attempt, Case
 from oloproof.model.run import Run
 from oloproof.model.selection import Selection
-from oloproof.pipeline import Request, Watch
+from oloproof.pipeline import Request, Resumption, Watch
 from oloproof.project import load, read_cases
 from oloproof.runner.system import WorkerSystem, turns
 from oloproof.store import Store
@@ -139,8 +139,8 @@ def test_a_run_may_be_cut_short_again_and_again(tmp_path: Path) -> None:
     oloproof(tmp_path, "run")
     everything, expected = ran(tmp_path), told(tmp_path)
     name = cut_short(tmp_path, 2, softly=True)
-    cut_short(tmp_path, 3, resume=name)
-    cut_short(tmp_path, 1, softly=True, resume=name)
+    cut_short(tmp_path, 3, resume=Resumption(run=name))
+    cut_short(tmp_path, 1, softly=True, resume=Resumption(run=name))
     assert oloproof(tmp_path, "run", "--resume", "latest").code == 1
     assert sorted(set(ran(tmp_path))) == sorted(everything)
     assert told(tmp_path) == expected

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from fakes.projects import oloproof, project, spawned, started
 from oloproof import pipeline
 from oloproof.cli.common import real_ports
-from oloproof.pipeline import Ports, Request, Watch
+from oloproof.pipeline import Ports, Request, Resumption, Watch
 from oloproof.project import load, read_cases
 from oloproof.store import Store
 
@@ -95,7 +95,7 @@ def run_once(directory: Path, watch: Watch, ports: Callable[[Store], Ports] = re
         loaded = load(Path("oloproof.yaml"))
         with Store.open(Path(".oloproof")) as store:
             begun = [run.id for run in store.runs()]
-            request = Request(resume=begun[0] if begun else None)
+            request = Request(resume=Resumption(run=begun[0]) if begun else None)
             pipeline.run(loaded, read_cases(loaded), request, ports(store), watch)
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from oloproof.cli.agents import service_options
-from oloproof.cli.common import COUNT, TEXT, counted
-from oloproof.errors import BrokenError, ExitCode
+from oloproof.cli.common import COUNT, TEXT
+from oloproof.errors import BrokenError, ExitCode, counted
 from oloproof.reports.inert import TEXT_LIMIT, inert, inert_json, inert_lines
 from oloproof.runtime import AgentEvent, AgentEventKind, AgentLoopError, AgentRunResult, Egress, StopReason
 from oloproof.service import Call, Service, Surface, converse

@@ -9,8 +9,11 @@ from typing import Any, Self
 import click
 from msgspec import Struct
 
+from oloproof.errors import Problem, UsageError
+from oloproof.model.project import METADATA_PREFIX
 from oloproof.model.run import Run
-from oloproof.pipeline import Baseline
+from oloproof.model.selection import MetadataValue, Selection
+from oloproof.pipeline import Baseline, Request
 
 OPTIONS = (
     "--case",
@@ -46,6 +49,17 @@ class Asked(Struct, frozen=True, kw_only=True):
         """Among all the parameters of the command."""
         return cls(**{name: parameters[name] for name in cls.__struct_fields__})
 
+    def request(self) -> Request:
+        """Errors: UsageError for a slice that cannot be read."""
+        return Request(
+            selection=Selection(case_ids=self.case_ids, slice=_parsed_slice(self.slice_text), limit=self.limit),
+            gated=not self.no_gate,
+            in_process=self.in_process,
+            reuse=self.reuse,
+            stop_early=self.stop_early,
+            seed=self.seed,
+        )
+
     def words(self, baseline: Baseline | None) -> tuple[str, ...]:
         """The same as words of a command line, from wherever it is typed and whatever is ``latest`` then: ``baseline``
         is what the name of one meant."""
@@ -66,3 +80,14 @@ class Asked(Struct, frozen=True, kw_only=True):
 def words_again(command: click.Command, words: Sequence[str]) -> dict[str, Any]:
     """All the parameters of the command, as :meth:`Asked.words` of a stored run give them."""
     return command.make_context("run", list(words)).params
+
+
+def _parsed_slice(text: str | None) -> MetadataValue | None:
+    if text is None:
+        return None
+    name, equals, value = text.partition("=")
+    path = tuple(name.removeprefix(METADATA_PREFIX).split("."))
+    if not equals or not name.startswith(METADATA_PREFIX) or not all(path):
+        hint = "only metadata is known before a case has run"
+        raise UsageError(Problem("OLO601", f"--slice {text!r} is not metadata.KEY=VALUE", hint))
+    return MetadataValue(path, value)

@@ -9,8 +9,8 @@ import click
 
 from oloproof import gates, pipeline
 from oloproof.cli.base_policy import base_policy_options, relaxed_from
-from oloproof.cli.common import config_option, counted, json_option, print_json
-from oloproof.errors import ExitCode
+from oloproof.cli.common import config_option, json_option, print_json
+from oloproof.errors import ExitCode, counted
 from oloproof.project import load, read_cases
 from oloproof.reports.document import check_document
 from oloproof.reports.inert import TEXT_LIMIT, inert

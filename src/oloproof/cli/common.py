@@ -127,11 +127,6 @@ def report_options(command: F) -> F:
     return cast(F, options)
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """``1 case``, ``2 cases``; ``plural`` where an s does not make it."""
-    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
-
-
 def given(context: click.Context) -> list[str]:
     """The options on the command line, by their long names."""
     return [

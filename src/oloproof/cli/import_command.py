@@ -12,14 +12,13 @@ from msgspec.structs import asdict
 from oloproof.cli.common import (
     TEXT,
     OutputFile,
-    counted,
     json_option,
     metadata_option,
     print_json,
     strict_option,
     write_chunks,
 )
-from oloproof.errors import OloproofError, Problem, UsageError, with_article
+from oloproof.errors import OloproofError, Problem, UsageError, counted, with_article
 from oloproof.importers.cases import CaseRows
 from oloproof.importers.format import Importer
 from oloproof.importers.reading import FileCounts, Import

@@ -32,10 +32,10 @@ from oloproof.cli.rehearsal import rehearse
 from oloproof.cli.streaming import json_events_option, streamed
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError, did_you_mean
 from oloproof.model.case import Case
-from oloproof.model.project import METADATA_PREFIX, MOST_TRIALS, CallableSystem
+from oloproof.model.project import MOST_TRIALS, CallableSystem, Project
 from oloproof.model.run import Run
 from oloproof.model.selection import MetadataValue, Selection
-from oloproof.project import load, read_cases
+from oloproof.project import Cases, load, read_cases
 
 AMOUNT = click.FloatRange(min=0, min_open=True, max=1e9)
 """Of money or of time."""
@@ -104,34 +104,17 @@ def command(
     Example:
       oloproof run --markdown report.md
     """
-    for option, is_given in (("--resume-changed", resume_changed), ("--retry-errors", retry_errors)):
-        if is_given and resumed is None:
-            raise UsageError(Problem("OLO417", f"{option} goes with --resume RUN"))
-    was = None if resumed is None else _cut_short(context, resumed, config)
+    was = _cut_short(context, resumed, config)
     asked = Asked.of(context.params if was is None else words_again(command, was.asked))
     project = load(config, trials=asked.trials)
-    selection = Selection(case_ids=asked.case_ids, slice=_parsed_slice(asked.slice_text), limit=asked.limit)
-    request = pipeline.Request(
-        selection=selection,
+    _refuse_in_process(asked, project, json_events=json_events)
+    request = replace(
+        asked.request(),
         concurrency=concurrency,
-        gated=not asked.no_gate,
-        in_process=asked.in_process,
-        reuse=asked.reuse,
-        stop_early=asked.stop_early,
-        seed=asked.seed,
-        resume=None if was is None else was.id,
-        resume_changed=resume_changed,
-        retry_errors=retry_errors,
+        resume=None if was is None else _resumption(was, changed_too=resume_changed, retry_errors=retry_errors),
         budget=pipeline.Budget(cost_usd=max_cost_usd, wall_s=max_wall_s),
     )
-    if asked.in_process and not isinstance(project.system.kind, CallableSystem):
-        raise UsageError(Problem("OLO623", "--in-process is for a callable, and this system is none"))
-    if asked.in_process and json_events:
-        raise click.UsageError("--in-process prints where the system prints, and --json-events has stdout for itself")
-    cases = None if project.dataset is None else read_cases(project)
-    if cases is not None:
-        _refuse_unknown(asked.case_ids, {case.id for case in cases})
-        _refuse_empty(selection.slice, cases)
+    cases = None if project.dataset is None else _cases(project, request.selection)
     stops_early = pipeline.wished(project, request) is not None
     rehearse(project, cases, shown, stops_early=stops_early)
     with (
@@ -140,7 +123,7 @@ def command(
         watched(run_id_file, stream=stream) as watch,
     ):
         baseline = baseline_named(store, asked.baseline, config) if asked.baseline else None
-        if baseline is not None and cases is not None and not selection:
+        if baseline is not None and cases is not None and not request.selection:
             pipeline.refuse_incomparable(store, baseline, project, cases)
         request = replace(request, baseline=baseline, asked=asked.words(baseline))
         report = pipeline.run(project, cases, request, real_ports(store), watch)
@@ -151,14 +134,39 @@ def command(
         sys.exit(report.gate.exit_code)
 
 
-def _cut_short(context: click.Context, name: str, config: Path) -> Run:
-    """The run that is to be resumed, which says itself what is run."""
-    said = [option for option in given(context) if option in OPTIONS]
-    if said:
-        what = f"{' and '.join(said)}: a run that is resumed is asked for what it was asked for at first"
+def _cut_short(context: click.Context, name: str | None, config: Path) -> Run | None:
+    """The run that is to be resumed, which says itself what is run; None where one begins."""
+    said = given(context)
+    if name is None:
+        for option in ("--resume-changed", "--retry-errors"):
+            if option in said:
+                raise UsageError(Problem("OLO417", f"{option} goes with --resume RUN"))
+        return None
+    again = [option for option in said if option in OPTIONS]
+    if again:
+        what = f"{' and '.join(again)}: a run that is resumed is asked for what it was asked for at first"
         raise UsageError(Problem("OLO417", what, "leave it out"))
     with open_store(config, create=False) as store:
         return find_run(store, name, config)
+
+
+def _resumption(was: Run, *, changed_too: bool, retry_errors: bool) -> pipeline.Resumption:
+    return pipeline.Resumption(run=was.id, changed_too=changed_too, retry_errors=retry_errors)
+
+
+def _refuse_in_process(asked: Asked, project: Project, *, json_events: bool) -> None:
+    if asked.in_process and not isinstance(project.system.kind, CallableSystem):
+        raise UsageError(Problem("OLO623", "--in-process is for a callable, and this system is none"))
+    if asked.in_process and json_events:
+        raise click.UsageError("--in-process prints where the system prints, and --json-events has stdout for itself")
+
+
+def _cases(project: Project, selection: Selection) -> Cases:
+    """The dataset, in which everything that was chosen is there."""
+    cases = read_cases(project)
+    _refuse_unknown(selection.case_ids, {case.id for case in cases})
+    _refuse_empty(selection.slice, cases)
+    return cases
 
 
 def _refuse_unknown(case_ids: tuple[str, ...], known: set[str]) -> None:
@@ -178,14 +186,3 @@ def _refuse_empty(chosen: MetadataValue | None, cases: Iterable[Case]) -> None:
     known = [value for value, _ in support.most_common(MOST_PROBLEMS)]
     hint = did_you_mean(chosen.value, known) or f"the values are: {', '.join(known)}"
     raise UsageError(Problem("OLO603", f"--slice {chosen}: the dataset has no such case", hint))
-
-
-def _parsed_slice(text: str | None) -> MetadataValue | None:
-    if text is None:
-        return None
-    name, equals, value = text.partition("=")
-    path = tuple(name.removeprefix(METADATA_PREFIX).split("."))
-    if not equals or not name.startswith(METADATA_PREFIX) or not all(path):
-        hint = "only metadata is known before a case has run"
-        raise UsageError(Problem("OLO601", f"--slice {text!r} is not metadata.KEY=VALUE", hint))
-    return MetadataValue(path, value)

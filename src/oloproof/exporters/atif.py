@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from oloproof.exporters.format import TRACE_LOSSES, Exporter, count_changes, raw_arguments, words_of
+from oloproof.exporters.format import TRACE_LOSSES, Exporter, count_changes, raw_arguments, tell_steps, words_of
 from oloproof.importers.pairing import Call, Waiting
 from oloproof.model.recording import Recording
 from oloproof.model.trajectory import Step, Trajectory
@@ -64,8 +64,7 @@ def write(recordings: Iterable[Recording], losses: Counter[str]) -> Iterator[byt
 def tell(trajectory: Trajectory, losses: Counter[str]) -> Told:
     """The steps as ATIF has them, and as they are read back; whatever differs is counted."""
     teller = _Teller(losses)
-    for step in trajectory.steps:
-        teller.tell(step)
+    tell_steps(trajectory.steps, teller, losses)
     read_back = Trajectory(steps=tuple(teller.finish()), errors_recorded=False)
     count_changes(trajectory, read_back, losses, apart_from=("steps",))
     return Told(teller.written, read_back)
@@ -110,21 +109,6 @@ class _Teller:
         """The steps as ATIF has them."""
         return [block.written for block in self._blocks]
 
-    def tell(self, step: Step) -> None:
-        """The next step."""
-        if step.inside is not None:
-            self._losses["nested"] += 1
-            return
-        match step.kind:
-            case "message" | "final":
-                self._say(step)
-            case "tool_call":
-                self._call(step)
-            case "tool_result":
-                self._result(step)
-            case kind:
-                self._losses[f"{kind}s"] += 1
-
     def finish(self) -> list[Step]:
         """The steps as they are read back. What became of each is counted."""
         pairs = [pair for block in self._blocks for pair in block.pairs]
@@ -138,7 +122,7 @@ class _Teller:
         self._turns += source == "agent"
         return block
 
-    def _say(self, step: Step) -> None:
+    def say(self, step: Step) -> None:
         role, text = words_of(step)
         if role in ("system", "developer", "tool", "function"):
             self._losses["system_messages"] += 1
@@ -150,7 +134,7 @@ class _Teller:
             read = replace(read, tokens=step.tokens, cost_usd=step.cost_usd)
             self._open("agent", text, **_metrics([step])).pairs.append((step, read))
 
-    def _call(self, step: Step) -> None:
+    def call(self, step: Step) -> None:
         block = self._blocks[-1] if self._blocks else None
         if block is None or step.turn is None or block.turn != step.turn or "observation" in block.written:
             block = self._open("agent", "", tool_calls=[])
@@ -174,7 +158,7 @@ class _Teller:
             block.pairs[number] = (before, replace(each, turn=turn, tokens=tokens, cost_usd=cost))
             tokens, cost = (None if tokens is None else 0), (None if cost is None else 0.0)
 
-    def _result(self, step: Step) -> None:
+    def result(self, step: Step) -> None:
         call = self._waiting.answer(step.call_id or "", step.tool_name)
         if call is None:
             self._losses["unanswering"] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import UNSET, Struct
 from msgspec.json import encode
@@ -89,6 +89,36 @@ def count_changes(before: Struct, after: Struct, losses: Counter[str], *, apart_
     for name in before.__struct_fields__:
         if name not in apart_from and getattr(before, name) != getattr(after, name):
             losses[name] += 1
+
+
+class Teller(Protocol):
+    """What writes the steps that a format of traces has a place for."""
+
+    def say(self, step: Step) -> None:
+        """A message, or the last words."""
+
+    def call(self, step: Step) -> None:
+        """A tool call."""
+
+    def result(self, step: Step) -> None:
+        """What came back."""
+
+
+def tell_steps(steps: Iterable[Step], teller: Teller, losses: Counter[str]) -> None:
+    """Tell them one by one, and count what neither ATIF nor OpenTelemetry has a place for."""
+    for step in steps:
+        if step.inside is not None:
+            losses["nested"] += 1
+            continue
+        match step.kind:
+            case "message" | "final":
+                teller.say(step)
+            case "tool_call":
+                teller.call(step)
+            case "tool_result":
+                teller.result(step)
+            case kind:
+                losses[f"{kind}s"] += 1
 
 
 def raw_arguments(arguments: Json) -> Json:

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from oloproof.exporters.format import TRACE_LOSSES, Exporter, count_changes, raw_arguments, words_of
+from oloproof.exporters.format import TRACE_LOSSES, Exporter, count_changes, raw_arguments, tell_steps, words_of
 from oloproof.importers.pairing import Call, Waiting
 from oloproof.model.recording import Recording
 from oloproof.model.trajectory import Step, Trajectory
@@ -70,8 +70,7 @@ def tell(recording: Recording, losses: Counter[str]) -> Told | None:
     """The spans, and what is read back from them; None where the agent does nothing. Whatever differs is counted."""
     assert recording.trajectory is not None
     teller = _Teller(recording, losses)
-    for step in recording.trajectory.steps:
-        teller.tell(step)
+    tell_steps(recording.trajectory.steps, teller, losses)
     return teller.finish() if teller.spans else None
 
 
@@ -115,21 +114,6 @@ class _Teller:
         name = f"{recording.case}\0{recording.trial}"
         self._trace = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:32]
 
-    def tell(self, step: Step) -> None:
-        """The next step."""
-        if step.inside is not None:
-            self._losses["nested"] += 1
-            return
-        match step.kind:
-            case "message" | "final":
-                self._say(step)
-            case "tool_call":
-                self._call(step)
-            case "tool_result":
-                self._result(step)
-            case kind:
-                self._losses[f"{kind}s"] += 1
-
     def finish(self) -> Told:
         """The spans and what is read back."""
         self._losses["unheard"] += len(self._unheard)
@@ -162,7 +146,7 @@ class _Teller:
             for before, read in self._pairs
         ]
 
-    def _say(self, step: Step) -> None:
+    def say(self, step: Step) -> None:
         role, text = words_of(step)
         if role in ("system", "developer", "tool", "function"):
             self._losses["system_messages"] += 1
@@ -206,7 +190,7 @@ class _Teller:
         start = self._tick()
         return self._span("chat", attributes, start, self._after(start, step.latency_ms))
 
-    def _call(self, step: Step) -> None:
+    def call(self, step: Step) -> None:
         answer = self._answer
         raw = raw_arguments(step.arguments)
         part: Fields = {"type": "tool_call", "name": step.tool_name}
@@ -235,7 +219,7 @@ class _Teller:
                 before, each = self._pairs[place]
                 self._pairs[place] = (before, replace(each, turn=answer.number))
 
-    def _result(self, step: Step) -> None:
+    def result(self, step: Step) -> None:
         call = self._waiting.answer(step.call_id or "", step.tool_name)
         if call is None:
             self._losses["unanswering"] += 1

@@ -7,7 +7,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from oloproof.gates.regions import CountedRule
-from oloproof.gates.stopping import sides_of
+from oloproof.gates.sides import sides_of
 from oloproof.model.decision import IntervalThreshold, Policy
 from oloproof.stats import sequential
 from oloproof.stats.chances import Region

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import floor
-from typing import Literal, NamedTuple, assert_never
+from typing import Final, NamedTuple, assert_never
 
+from oloproof.errors import counted
+from oloproof.gates.sides import OTHER, Side, sides_of, so_many
 from oloproof.model.decision import (
     Equivalence,
     IntervalThreshold,
@@ -28,9 +30,7 @@ from oloproof.stats.rounding import achieved_error
 MOST_CASES = 1_000_000
 """Beyond so many cases the number that a rule needs is not told."""
 
-Word = Literal["pass", "fail"]
-
-_OPPOSITE: dict[Word, Word] = {"pass": "fail", "fail": "pass"}
+_VERB: Final[dict[Side, str]] = {"passes": "pass", "failures": "fail"}
 _NEVER = "more than any number of cases can show"
 
 
@@ -57,7 +57,7 @@ def outlook(rule: Rule, policy: Policy, *, n: int, q: Fraction | None) -> Outloo
         case ObservedCount():
             text = _count(rule, n)
         case IntervalThreshold() if n < rule.min_cases:
-            text = f"cannot be settled with {_cases(n)}: min_cases is {rule.min_cases}"
+            text = f"cannot be settled with {counted(n, 'case')}: min_cases is {rule.min_cases}"
         case IntervalThreshold():
             text = _rate(rule, policy, n) if q is None else _quantile(rule, policy, n=n, q=q)
         case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures():
@@ -71,38 +71,33 @@ def _count(rule: ObservedCount, n: int) -> str:
     """Too few cases, or too many missing, hold a PASS back; a FAIL stands on the cases that failed."""
     most = rule.max_failures
     if n < rule.min_cases:
-        return f"cannot PASS with {_cases(n)}: min_cases is {rule.min_cases}; FAIL when more than {most} fail"
-    text = f"PASS when at most {most} of {_cases(n)} fail or are missing, FAIL when more fail"
+        return f"cannot PASS with {counted(n, 'case')}: min_cases is {rule.min_cases}; FAIL when more than {most} fail"
+    text = f"PASS when at most {most} of {counted(n, 'case')} fail or are missing, FAIL when more fail"
     allowed = _allowed_missing(rule, n)
     return text if allowed >= min(n, most) else f"{text}; no PASS when more than {allowed} are missing"
 
 
 def _rate(rule: IntervalThreshold, policy: Policy, n: int) -> str:
-    """A rate of at most t is a share of failures of at least 1 − t."""
-    sides: list[tuple[Word, Fraction]] = []
-    if rule.min is not None:
-        sides.append(("pass", Fraction(rule.min)))
-    if rule.max is not None:
-        sides.append(("fail", 1 - Fraction(rule.max)))
+    sides = sides_of(rule)
     turns = [boundaries(n, share, method=policy.interval_method, level=policy.confidence_level) for _, share in sides]
     passes, fails, least = [], [], 0
-    for (word, share), turn in zip(sides, turns, strict=True):
+    for (side, share), turn in zip(sides, turns, strict=True):
         least += n + 1 if turn.pass_from is None else turn.pass_from
         passes.append(
-            _Way("", _needed(share, policy, word=word, to_pass=True))
+            _Way("", _needed(share, policy, side=side, to_pass=True))
             if turn.pass_from is None
-            else _Way(f"from {_counted(turn.pass_from, word)} of {n}")
+            else _Way(f"from {so_many(turn.pass_from, side)} of {n}")
         )
         fails.append(
-            _Way("", _needed(share, policy, word=_OPPOSITE[word], to_pass=False))
+            _Way("", _needed(share, policy, side=OTHER[side], to_pass=False))
             if turn.fail_to is None
-            else _Way(f"from {_counted(n - turn.fail_to, _OPPOSITE[word])}")
+            else _Way(f"from {so_many(n - turn.fail_to, OTHER[side])}")
         )
     if len(sides) == 2 and least > n:
         passes = [_Way("", f"more: no interval of so few lies between {rule.min} and {rule.max}")]
     elif len(sides) == 1 and least <= n:
         others = f"at most {n - least}" if n > least else "none"
-        passes = [_Way(f"{passes[0].seen} ({others} {_OPPOSITE[sides[0][0]]}ed or missing)")]
+        passes = [_Way(f"{passes[0].seen} ({others} {_VERB[OTHER[sides[0][0]]]}ed or missing)")]
     error = achieved_error(
         false_pass=max(turn.false_pass for turn in turns),
         false_fail=max(turn.false_fail for turn in turns),
@@ -111,14 +106,14 @@ def _rate(rule: IntervalThreshold, policy: Policy, n: int) -> str:
     return f"{_settled(passes, fails, rule, n)}; {error}"
 
 
-def _needed(share: Fraction, policy: Policy, *, word: Word, to_pass: bool) -> str:
-    """How many cases a bound at ``share`` needs if all of them say ``word``."""
+def _needed(share: Fraction, policy: Policy, *, side: Side, to_pass: bool) -> str:
+    """How many cases a bound at ``share`` needs if all of them lie on ``side``."""
     needed = planning.needed_to_pass if to_pass else planning.needed_to_fail
     count = needed(share, method=policy.interval_method, level=policy.confidence_level)
     if count is None:
         return _NEVER
     least = f"at least {count:,}" if count <= MOST_CASES else f"more than {MOST_CASES:,}"
-    return f"{least}, all {word}ing"
+    return f"{least}, all {_VERB[side]}ing"
 
 
 def _quantile(rule: IntervalThreshold, policy: Policy, *, n: int, q: Fraction) -> str:
@@ -129,11 +124,11 @@ def _quantile(rule: IntervalThreshold, policy: Policy, *, n: int, q: Fraction) -
 
     def low(known: str) -> _Way:
         needed = f"at least {quantile.needed_for_upper_bound(1 - q, missing=0, level=level):,}, all {known}"
-        return _Way(f"when at least {n - r + 1} of {_cases(n)} are {known}") if r else _Way("", needed)
+        return _Way(f"when at least {n - r + 1} of {counted(n, 'case')} are {known}") if r else _Way("", needed)
 
     def high(known: str) -> _Way:
         needed = f"at least {quantile.needed_for_upper_bound(q, missing=0, level=level):,}, all {known}"
-        return _Way(f"when at least {s} of {_cases(n)} are {known}") if s <= n else _Way("", needed)
+        return _Way(f"when at least {s} of {counted(n, 'case')} are {known}") if s <= n else _Way("", needed)
 
     passes, fails = [], []
     if rule.min is not None:
@@ -150,12 +145,12 @@ def _settled(passes: Sequence[_Way], fails: Sequence[_Way], rule: Rule, n: int) 
     needed = [way.needed for way in passes if way.needed]
     broken = [way.seen for way in fails if way.seen]
     parts = [
-        f"cannot PASS with {_cases(n)}: it needs {' and '.join(needed)}"
+        f"cannot PASS with {counted(n, 'case')}: it needs {' and '.join(needed)}"
         if needed
         else f"PASS {' and '.join(way.seen for way in passes)}",
         f"FAIL {' or '.join(broken)}"
         if broken
-        else f"cannot FAIL with {_cases(n)}: it needs {' or '.join(way.needed for way in fails)}",
+        else f"cannot FAIL with {counted(n, 'case')}: it needs {' or '.join(way.needed for way in fails)}",
     ]
     allowed = _allowed_missing(rule, n)
     if allowed < n:
@@ -165,12 +160,3 @@ def _settled(passes: Sequence[_Way], fails: Sequence[_Way], rule: Rule, n: int) 
 
 def _allowed_missing(rule: Rule, n: int) -> int:
     return n if rule.max_missing is None else floor(Fraction(rule.max_missing) * n)
-
-
-def _cases(n: int) -> str:
-    return f"{n} case" if n == 1 else f"{n} cases"
-
-
-def _counted(count: int, word: Word) -> str:
-    plural = "passes" if word == "pass" else "failures"
-    return f"1 {'pass' if word == 'pass' else 'failure'}" if count == 1 else f"{count} {plural}"

@@ -17,6 +17,7 @@ from typing import get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
+from oloproof.errors import counted
 from oloproof.gates.exit import blocks
 from oloproof.gates.pairs import kind_of
 from oloproof.model.decision import (
@@ -54,7 +55,7 @@ def relaxations(policy: Policy | None, base: Policy) -> tuple[Relaxation, ...]:
     then rule by rule in the base's order."""
     if policy is None:
         count = len(base.rules)
-        was = f"{count} {'rule' if count == 1 else 'rules'}"
+        was = counted(count, "rule")
         return (Relaxation(rule=None, key=None, now="no policy", was=f"with {was}", gone=True),)
     return (*_of_policy(policy, base), *_of_rules(policy, base))
 

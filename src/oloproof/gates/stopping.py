@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple, assert_never
 from msgspec import Struct
 
 from oloproof.gates.rules import held_back
+from oloproof.gates.sides import OTHER, Side, sides_of, so_many
 from oloproof.model.decision import (
     Equivalence,
     IntervalThreshold,
@@ -176,9 +177,9 @@ class _Watched(Struct, frozen=True):
         if may_settle or isinstance(self.rule, ObservedCount):
             for bound, bad in zip(self.bounds, counts.bad, strict=True):
                 if bound.broken_from is not None and bad >= bound.broken_from:
-                    return self._settled("FAIL", counts, after, f"{_counted(bound.broken_from, bound.bad)} of {self.n}")
+                    return self._settled("FAIL", counts, after, f"{so_many(bound.broken_from, bound.bad)} of {self.n}")
         if may_settle and counts.observed and all(map(_is_kept, self.bounds, counts.good)):
-            needed = " and ".join(_counted(bound.kept_from or 0, bound.good) for bound in self.bounds)
+            needed = " and ".join(so_many(bound.kept_from or 0, bound.good) for bound in self.bounds)
             return self._settled("PASS", counts, after, f"{needed} of {self.n}")
         return None if self.test is None else self._by_evidence(self.test, counts, after)
 
@@ -230,19 +231,8 @@ def _watched(rule: Rule, policy: Policy, suite: Suite, *, evident: bool) -> _Wat
             assert_never(never)
 
 
-def sides_of(rule: IntervalThreshold) -> list[tuple[Literal["passes", "failures"], Fraction]]:
-    """A rate of at most t is a share of failures of at least 1 − t."""
-    sides: list[tuple[Literal["passes", "failures"], Fraction]] = []
-    if rule.min is not None:
-        sides.append(("passes", Fraction(rule.min)))
-    if rule.max is not None:
-        sides.append(("failures", 1 - Fraction(rule.max)))
-    return sides
-
-
-def _of_rate(side: Literal["passes", "failures"], n: int, pass_from: int | None, fail_to: int | None) -> _Bound:
-    other = "failures" if side == "passes" else "passes"
-    return _Bound(pass_from, None if fail_to is None else n - fail_to, side, other, side)
+def _of_rate(side: Side, n: int, pass_from: int | None, fail_to: int | None) -> _Bound:
+    return _Bound(pass_from, None if fail_to is None else n - fail_to, side, OTHER[side], side)
 
 
 def _of_quantile(rule: IntervalThreshold, policy: Policy, n: int, q: Fraction) -> tuple[_Bound, ...]:
@@ -263,11 +253,6 @@ def _of_quantile(rule: IntervalThreshold, policy: Policy, n: int, q: Fraction) -
 
 def _is_kept(bound: _Bound, good: int) -> bool:
     return bound.kept_from is not None and good >= bound.kept_from
-
-
-def _counted(count: int, what: str) -> str:
-    singular = {"passes": "pass", "failures": "failure"}
-    return f"{count} {singular.get(what, what) if count == 1 else what}"
 
 
 def _sum(counts: Counts, seen: Counts) -> Counts:

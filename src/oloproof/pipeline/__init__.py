@@ -6,7 +6,6 @@ dice) comes in through :class:`Ports`. Nothing here prints, parses an option or 
 
 from __future__ import annotations
 
-from oloproof.pipeline.beside import ChangedCase, changed_cases
 from oloproof.pipeline.budget import Budget
 from oloproof.pipeline.comparing import (
     caveats,
@@ -21,21 +20,20 @@ from oloproof.pipeline.comparing import (
 from oloproof.pipeline.deciding import beside_base, decided_here, gate, report, stored_gate, stored_report
 from oloproof.pipeline.explaining import alignments
 from oloproof.pipeline.foreseeing import outlooks, rehearsal
-from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
+from oloproof.pipeline.ports import Baseline, Ports, Request, Resumption, Watch
 from oloproof.pipeline.running import run
 from oloproof.pipeline.stopping import early_outlook, wished
 
 __all__ = [
     "Baseline",
     "Budget",
-    "ChangedCase",
     "Ports",
     "Request",
+    "Resumption",
     "Watch",
     "alignments",
     "beside_base",
     "caveats",
-    "changed_cases",
     "compare",
     "comparison_report",
     "complete",

@@ -58,12 +58,20 @@ Baseline = Run | Sides
 """What a run is compared with: another one in the store, or one that a file holds."""
 
 
+class Resumption(Struct, frozen=True, kw_only=True):
+    """A run that goes on, by its id. ``changed_too``: also where something is no longer as it was; ``retry_errors``:
+    what ended with an error is made again."""
+
+    run: str
+    changed_too: bool = False
+    retry_errors: bool = False
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """How this run departs from what the project says. ``concurrency`` None leaves it to the project; ``baseline`` None
     compares with nothing. ``stop_early`` None leaves it to the policy; ``seed`` None has the launch order drawn.
-    ``asked`` are the words that said so. ``resume`` is the id of the run that goes on, None where one begins;
-    ``resume_changed``: also where something is no longer as it was; ``retry_errors``: what ended with an error too.
-    ``reuse`` takes over what earlier runs of the same system did."""
+    ``asked`` are the words that said so. ``resume`` None begins a run. ``reuse`` takes over what earlier runs of the
+    same system did."""
 
     selection: Selection = field(default_factory=Selection)
     concurrency: int | None = None
@@ -73,9 +81,7 @@ class Request(Struct, frozen=True, kw_only=True):
     stop_early: bool | None = None
     seed: int | None = None
     asked: tuple[str, ...] = ()
-    resume: str | None = None
-    resume_changed: bool = False
-    retry_errors: bool = False
+    resume: Resumption | None = None
     reuse: bool = False
     budget: Budget = Budget()
 

@@ -13,18 +13,19 @@ from oloproof.model.decision import Policy
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import Project
 from oloproof.model.run import CaseRecord, Run
-from oloproof.pipeline.ports import Ports, rfc3339
+from oloproof.pipeline.ports import Ports, Resumption, rfc3339
 from oloproof.runner.recorded import Attempted
 from oloproof.store import Kept
 
 
 class Resumed(Struct, frozen=True):
     """A run that goes on: its header as it was, what is ``stored`` of it, and what of that is made ``again``, since it
-    ended with an error or waited to be made again."""
+    ended with an error or waited to be made again. ``changed_too``: it goes on although something has changed."""
 
     was: Run
     stored: Kept
-    again: frozenset[tuple[str, int]] = frozenset()
+    again: frozenset[tuple[str, int]]
+    changed_too: bool
 
     @property
     def kept(self) -> Kept:
@@ -32,14 +33,13 @@ class Resumed(Struct, frozen=True):
         return self.stored.without(self.again)
 
 
-def taken_up(run_id: str, ports: Ports, *, retry_errors: bool) -> Resumed:
-    """The run, which nobody else can write from now on. ``retry_errors``: attempts that ended with an error are made
-    again, of a complete run too.
+def taken_up(resumption: Resumption, ports: Ports) -> Resumed:
+    """The run, which nobody else can write from now on. Where errors are retried, a complete one too.
 
     Errors: UsageError when another process writes it, or nothing is missing in it.
     """
-    was = ports.store.hold(run_id)
-    if retry_errors:
+    was = ports.store.hold(resumption.run)
+    if resumption.retry_errors:
         if was.stopping is not None:
             what = f"run {was.id} may stop early, and what its cases came to has decided when"
             raise UsageError(Problem("OLO419", what, "run anew: a case that is made again would be looked at twice"))
@@ -48,22 +48,22 @@ def taken_up(run_id: str, ports: Ports, *, retry_errors: bool) -> Resumed:
         again = frozenset(key for key in own if stored[key].attempt.error is not None)
         if was.is_concluded and not again:
             raise UsageError(Problem("OLO414", f"run {was.id} is complete, and no attempt ended with an error"))
-        return Resumed(was, stored, again)
+        return Resumed(was, stored, again, resumption.changed_too)
     if was.is_concluded:
         ended = "is complete" if was.status == "complete" else "stopped early, since its verdict was settled"
         raise UsageError(Problem("OLO414", f"run {was.id} {ended}: there is nothing to resume"))
     stored = ports.store.kept(was.id)
-    return Resumed(was, stored, stored.waiting)
+    return Resumed(was, stored, stored.waiting, resumption.changed_too)
 
 
-def continued(resumed: Resumed, header: Run, ports: Ports, *, changed_too: bool, config: str) -> Run:
+def continued(resumed: Resumed, header: Run, ports: Ports, *, config: str) -> Run:
     """The header under which the run goes on. ``header`` is what a new run would have.
 
-    Errors: UsageError with everything that has changed since; with ``changed_too`` what can be gone on with is none.
+    Errors: UsageError with everything that has changed since, unless it goes on ``changed_too``.
     """
     was = resumed.was
     changed = _changes(was, header)
-    if changed and not changed_too:
+    if changed and not resumed.changed_too:
         hint = f"run anew; or go on with `--resume {was.id} --resume-changed`, which is never gated"
         raise UsageError(Problem("OLO416", what, hint, file=config) for what in changed)
     return replace(

@@ -10,7 +10,7 @@ from itertools import tee
 from msgspec.structs import replace
 
 from oloproof import runner
-from oloproof.errors import BrokenError, Problem, UsageError
+from oloproof.errors import BrokenError, Problem, UsageError, counted
 from oloproof.model.comparison import Comparison
 from oloproof.model.project import LiveSystem, Project, RecordedSystem
 from oloproof.model.run import CaseRecord, Report, Run
@@ -48,7 +48,7 @@ def run(project: Project, cases: Cases | None, request: Request, ports: Ports, w
 
 
 def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, ports: Ports, watch: Watch) -> Report:
-    resumed = None if request.resume is None else taken_up(request.resume, ports, retry_errors=request.retry_errors)
+    resumed = None if request.resume is None else taken_up(request.resume, ports)
     if resumed is not None and resumed.was.stopping is not None:
         request = replace(request, stop_early=True, seed=resumed.was.stopping.seed)
     project = _at_a_time(project, system, request.concurrency)
@@ -109,7 +109,7 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
 
 def _gone_on(resumed: Resumed, now: Run, project: Project, request: Request, cases: Cases, ports: Ports) -> Run:
     """The header of a run that goes on, whose header would be ``now`` if it began."""
-    header = continued(resumed, now, ports, changed_too=request.resume_changed, config=project.config)
+    header = continued(resumed, now, ports, config=project.config)
     refuse_other_places(resumed, now, project, request.selection.of(cases), ports)
     return header
 
@@ -211,9 +211,8 @@ def _conclude(
 def _retried(run: Run) -> tuple[str, ...]:
     if not run.retried:
         return ()
-    what = "1 attempt" if run.retried == 1 else f"{run.retried} attempts"
     said = "made again after an error: what had been settled by then stands, and only what was missing was filled in"
-    return (f"{what} {said}",)
+    return (f"{counted(run.retried, 'attempt')} {said}",)
 
 
 def _taken_over(run: Run) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from oloproof.errors import did_you_mean
+from oloproof.errors import counted, did_you_mean
 from oloproof.project import codes
 from oloproof.project.json_nodes import parse_json
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar
@@ -86,7 +86,7 @@ def _clash(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
 
 
 def _ragged(found: int, wanted: int, line: int, problems: Problems) -> None:
-    message = f"this row has {found} {'cell' if found == 1 else 'cells'}, the header has {wanted}"
+    message = f"this row has {counted(found, 'cell')}, the header has {wanted}"
     problems.on(line, 0, codes.BAD_TABLE, message, hint='a cell that holds a comma is written in quotes: "a, b"')
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
+from oloproof.errors import counted
 from oloproof.model.alignment import AlignedCall, Alignment
 from oloproof.model.case import Attempt, AttemptError
 from oloproof.model.judgment import Judgment, Word
@@ -132,7 +133,7 @@ def _facts(record: CaseRecord) -> Iterator[Fact]:
     for number, before in enumerate(attempt.earlier, 1):
         said = "no error" if before.error is None else _error(before.error)
         taken = 0 if before.trajectory is None else len(before.trajectory.steps)
-        yield Fact(f"attempt {number}", f"{said}; {taken} {'step' if taken == 1 else 'steps'}; made again")
+        yield Fact(f"attempt {number}", f"{said}; {counted(taken, 'step')}; made again")
 
 
 def _output(attempt: Attempt) -> str:
@@ -152,7 +153,7 @@ def _ending(trajectory: Trajectory | None) -> str:
     if trajectory is None:
         return "no trajectory was recorded"
     steps = len(trajectory.steps)
-    return f"{steps} {'step' if steps == 1 else 'steps'}, terminal status {trajectory.terminal_status}"
+    return f"{counted(steps, 'step')}, terminal status {trajectory.terminal_status}"
 
 
 def _cut(trajectory: Trajectory) -> str:

@@ -8,13 +8,14 @@ from typing import assert_never
 
 from msgspec import Struct
 
+from oloproof.errors import counted
 from oloproof.model.decision import CountFinding, Decision, PairFinding, RateFinding
 from oloproof.model.run import Report
 from oloproof.model.tally import ErrorGroup
 from oloproof.reports.inert import inert
 from oloproof.reports.settling import settling_of
 from oloproof.reports.shapes import Fact
-from oloproof.reports.words import Subject, cases_text, subject
+from oloproof.reports.words import Subject, subject
 
 _MESSAGE = 300
 
@@ -74,9 +75,9 @@ def _see_what_failed(typed: Typed) -> Fact:
 
 def _error_in_words(group: ErrorGroup) -> str:
     if group.message is None:
-        return f"{group.kind} in {cases_text(group.cases)} more, with other messages"
+        return f"{group.kind} in {counted(group.cases, 'case')} more, with other messages"
     alike = ", alike but for ids" if group.varied else ""
-    return f"{group.kind} in {cases_text(group.cases)}{alike}: {inert(group.message, _MESSAGE)}"
+    return f"{group.kind} in {counted(group.cases, 'case')}{alike}: {inert(group.message, _MESSAGE)}"
 
 
 def _how_to_gate(report: Report, typed: Typed) -> tuple[Fact, ...]:
@@ -129,7 +130,8 @@ def _next_step(report: Report, decision: Decision, typed: Typed) -> Fact:
 def _what_is_missing(report: Report, decision: Decision) -> str:
     """What to look for first: of a run with errors, the one that most cases had."""
     finding = decision.finding
-    step = f"see why {finding.missing} of {cases_text(finding.n)} {'is' if finding.missing == 1 else 'are'} missing"
+    verb = "is" if finding.missing == 1 else "are"
+    step = f"see why {finding.missing} of {counted(finding.n, 'case')} {verb} missing"
     worst = max(report.measured.errors, key=lambda group: group.cases, default=None)
     return step if worst is None else f"{step} ({_error_in_words(worst)})"
 

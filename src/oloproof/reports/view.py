@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from oloproof.errors import counted
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Gate, Outcome, State
 from oloproof.model.judgment import Word
@@ -210,7 +211,7 @@ def _facts(report: Report, typed: Typed) -> tuple[Fact, ...]:
     if run.in_process:
         facts.append(Fact("in process", "for a debugger"))
     if run.log_lines:
-        lines = f"{run.log_lines} {'line' if run.log_lines == 1 else 'lines'}"
+        lines = counted(run.log_lines, "line")
         facts.append(Fact("log", f"{lines} printed outside of cases: {typed('inspect', '--log')}"))
     return tuple(facts)
 

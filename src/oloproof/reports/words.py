@@ -13,6 +13,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
+from oloproof.errors import counted
 from oloproof.model.decision import (
     Basis,
     CountFinding,
@@ -97,7 +98,7 @@ def achieved_error(subject: Subject) -> str:
                 return ""
             if _related(subject.metric):
                 return ""  # what n independent cases would prove, these do not
-            return f"no failure in {cases_text(tally.n)}: {proven(tally.n, level=level)}"
+            return f"no failure in {counted(tally.n, 'case')}: {proven(tally.n, level=level)}"
         case RateFinding(basis=Basis(method="anytime_mixture")):
             side = percent_of(tail(level))
             return f"such evidence is wrong in at most {side}% of runs on each side, at whatever moment one looks"
@@ -198,13 +199,13 @@ def _reason(subject: Subject) -> str:
             return "nothing to decide on: no case was observed"
         case "below_min_cases":
             needed = "" if rule is None else f", at least {rule.min_cases} required"
-            return f"{cases_text(finding.n)}{needed}"
+            return f"{counted(finding.n, 'case')}{needed}"
         case "missing_exceeds_policy":
             share = f" ({percent_estimate(finding.missing, finding.n)}%)" if finding.n else ""
             most = "" if rule is None or rule.max_missing is None else f", at most {percent_of(rule.max_missing)}%"
-            return f"{finding.missing} of {cases_text(finding.n)} missing{share}{most}"
+            return f"{finding.missing} of {counted(finding.n, 'case')} missing{share}{most}"
         case "stopped_early":
-            left = f"of {cases_text(finding.n)} {finding.missing} did not run or left no verdict"
+            left = f"of {counted(finding.n, 'case')} {finding.missing} did not run or left no verdict"
             return f"not settled when the run stopped: {left}, and an interval of the others alone would not be valid"
         case "review_required":
             return "the evidence passes; the rule asks that a person looks"
@@ -225,8 +226,8 @@ def _tried(metric: Metric | None) -> bool:
 
 
 def _count_in_words(finding: CountFinding, reason: CountReason, *, tried: bool) -> str:
-    failed, missing = finding.tally.failed, cases_text(finding.missing)
-    failures = f"{cases_text(failed)} with a failed trial" if tried else f"{_failures(failed)} observed"
+    failed, missing = finding.tally.failed, counted(finding.missing, "case")
+    failures = f"{counted(failed, 'case')} with a failed trial" if tried else f"{counted(failed, 'failure')} observed"
     allowed = f"{finding.max_failures} allowed"
     match reason:
         case "observed_failures_exceed_limit":
@@ -268,12 +269,3 @@ def _overlap(subject: Subject, finding: IntervalFinding) -> str:
         needed = quantile.needed_for_upper_bound(subject.metric.q, missing=0, level=subject.level)
         words += f"; an upper bound needs {needed} cases with none missing"
     return words
-
-
-def _failures(count: int) -> str:
-    return f"{count} failure" if count == 1 else f"{count} failures"
-
-
-def cases_text(count: int) -> str:
-    """``1 case``, ``2 cases``."""
-    return f"{count} case" if count == 1 else f"{count} cases"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from oloproof.errors import Problem, UsageError
+from oloproof.errors import Problem, UsageError, counted
 from oloproof.store import codes
 
 _LATEST = re.compile(r"latest(?:~([0-9]{1,9}))?")
@@ -32,8 +32,7 @@ def resolve(name: str, ids: Sequence[str]) -> str:
         back = int(latest[1] or 0)
         if back < len(ids):
             return ids[-1 - back]
-        noun = "run" if len(ids) == 1 else "runs"
-        raise _unknown(f"{name} goes back too far: {len(ids)} {noun} stored", f"the oldest is {ids[0]}")
+        raise _unknown(f"{name} goes back too far: {counted(len(ids), 'run')} stored", f"the oldest is {ids[0]}")
     matches = [run_id for run_id in ids if name and name in run_id]
     if len(matches) == 1:
         return matches[0]

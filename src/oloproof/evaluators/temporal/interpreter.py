@@ -222,15 +222,8 @@ class Calls:
         if self.holds(statement, span) is not False:
             return None
         match statement:
-            case Times(event, _, most, per):
-                occurrences = self._of_one_value(event, most or 0, per, span) if per else self.certain(event, span)
-                over = most is not None and len(occurrences) > most
-                shown = occurrences[: (most or 0) + 1] if over else occurrences
-                if over and most == 0:
-                    return Blame(tuple(shown), self.shown(shown[0]))
-                same = f" with the same {path_text(per)}" if per else ""
-                perhaps = "" if over else self._perhaps(event, span)
-                return Blame(tuple(shown), self._times(event, occurrences) + same + perhaps)
+            case Times():
+                return self._blame_times(statement, span)
             case Within(event, calls):
                 return self._blame_first(event, calls, span)
             case Every(event):
@@ -272,6 +265,17 @@ class Calls:
                 return Blame(positions, "; and ".join(each.found for each in blames))
             case _:
                 assert_never(statement)
+
+    def _blame_times(self, statement: Times, span: Span) -> Blame:
+        event, most, per = statement.event, statement.most, statement.per
+        occurrences = self._of_one_value(event, most or 0, per, span) if per else self.certain(event, span)
+        over = most is not None and len(occurrences) > most
+        shown = occurrences[: (most or 0) + 1] if over else occurrences
+        if over and most == 0:
+            return Blame(tuple(shown), self.shown(shown[0]))
+        same = f" with the same {path_text(per)}" if per else ""
+        perhaps = "" if over else self._perhaps(event, span)
+        return Blame(tuple(shown), self._times(event, occurrences) + same + perhaps)
 
     def _blame_inside(self, body: Statement, scopes: Iterable[tuple[int, Span]], words: str) -> Blame | None:
         """The first of the scopes in which the body does not hold; each has the call that makes it."""
