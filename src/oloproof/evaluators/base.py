@@ -116,6 +116,12 @@ class EvaluatorBase(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown
         return None
 
     @property
+    def compares_within(self) -> bool:
+        """Whether it compares parts of one attempt with each other alone, so that markers in the place of secrets are
+        as good to it as the secrets."""
+        return False
+
+    @property
     def reads_results(self) -> bool:
         """Whether it looks into what tools gave back, which recordings then have to be decoded for."""
         return False
@@ -232,7 +238,7 @@ class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
             return self._judge_final(evidence)
         if evidence.error is not None:
             return missing(evidence.error.kind)
-        if evidence.output is UNSET or self._is_lost(evidence.output):
+        if evidence.output is UNSET or self._is_lost(evidence.output, evidence):
             return missing("output_not_recorded")
         return self._judge_answer(evidence.output, evidence)
 
@@ -243,7 +249,7 @@ class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
             return missing(unseen if error is None else error.kind)
         if reading.final is None:
             return NO_FINAL_ANSWER
-        if reading.final.arguments is None or self._is_lost(reading.final.arguments):
+        if reading.final.arguments is None or self._is_lost(reading.final.arguments, evidence):
             return missing("arguments_not_recorded")
         judgment = self._judge_answer(reading.final.arguments, evidence)
         return msgspec.structs.replace(judgment, steps=(reading.final.index,))
@@ -252,9 +258,15 @@ class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
         if self.worker_function is not None:
             return verdict_from_worker(self, evidence)
         found = lookup(answer, self.path)
+        if evidence.veiled and (found is UNSET or has_unrepresentable(found)) and has_unrepresentable(answer):
+            return self.judge_veiled(found, evidence.case)
         if found is UNSET:
             return Judgment("fail", "field_absent", detail=f"the {self._answer} has no {self.field}")
         return self.judge_value(found, evidence.case)
+
+    def judge_veiled(self, found: Json | UnsetType, case: Case) -> Judgment:
+        """The verdict on a value out of which a secret may have been taken, UNSET where its key may have been one."""
+        return missing("redacted")
 
     def _judge_label(self, case: Case) -> Judgment:
         label = lookup(case.metadata, self.label_path)
@@ -262,9 +274,12 @@ class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
             return missing("metadata_not_recorded")
         return self.judge_value(label, case)
 
-    def _is_lost(self, output: Json) -> bool:
-        """JSON could not carry the output, or a part in which the path goes on."""
-        return any(is_unrepresentable(lookup(output, self.path[:length])) for length in range(len(self.path) or 1))
+    def _is_lost(self, output: Json, evidence: Evidence) -> bool:
+        """JSON could not carry the output, or a part in which the path goes on. Of what a secret was taken out of, the
+        rest is looked at."""
+        return not evidence.veiled and any(
+            is_unrepresentable(lookup(output, self.path[:length])) for length in range(len(self.path) or 1)
+        )
 
     def judge_value(self, found: Json, case: Case) -> Judgment:
         """The verdict on the value that was found in the output."""

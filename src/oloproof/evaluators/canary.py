@@ -140,7 +140,7 @@ class _Canary:
                     return True
             elif kind is dict:
                 lost = lost or TAG in part
-                pending.extend(part)
+                pending.extend(key for key in part if key != TAG)
                 pending.extend(part.values())
             elif kind is list:
                 pending.extend(part)

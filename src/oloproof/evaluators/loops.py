@@ -40,6 +40,10 @@ class NoToolLoop(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_
         """The bounds as evidence."""
         return {"max_repeats": self.max_repeats, "max_cycle": self.max_cycle}
 
+    @property
+    def compares_within(self) -> bool:
+        return True
+
     def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
         names = reading.names
         times = self.max_repeats + 1

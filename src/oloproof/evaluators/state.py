@@ -106,6 +106,10 @@ class StateUnchanged(StateEvaluator, frozen=True, kw_only=True, dict=True, tag_f
         """``paths``, split."""
         return ((),) if self.paths is None else tuple(split_path("paths", path) for path in self.paths)
 
+    @property
+    def compares_within(self) -> bool:
+        return self.paths is None
+
     def judge_state(self, state: State, case: Case) -> Judgment:
         if state.before is UNSET:
             return NOT_RECORDED

@@ -17,7 +17,7 @@ from oloproof.evaluators.base import (
 from oloproof.evaluators.patterns import compile_pattern
 from oloproof.model.case import Case
 from oloproof.model.judgment import Judgment
-from oloproof.model.values import Json
+from oloproof.model.values import TAG, Json, is_unrepresentable
 
 PYTHON_SEARCH: Final = {
     "output": "oloproof.runner.patterns:search",
@@ -37,6 +37,13 @@ class Contains(ReferenceEvaluator, frozen=True, kw_only=True, dict=True, tag_fie
 
     def value_problem(self, reference: Json) -> str | None:
         return None if type(reference) is str and reference else "must be a text that is not empty"
+
+    def judge_veiled(self, found: Json | UnsetType, case: Case) -> Judgment:
+        reference = self.reference(case)
+        clear = found[TAG] if type(found) is dict and is_unrepresentable(found) else ()
+        if type(reference) is str and type(clear) is list and any(reference in part for part in clear):
+            return Judgment("pass", expected=reference)
+        return OutputEvaluator.judge_veiled(self, found, case)
 
     def compare(self, found: Json, reference: Json) -> Judgment:
         if type(found) is not str:

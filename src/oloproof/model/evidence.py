@@ -15,16 +15,25 @@ from oloproof.model.reading import Reading
 class Evidence:
     """A case, the attempt at it, and the verdicts that user functions gave of it (by criterion).
 
-    ``reading`` is the trajectory, read once for every evaluator; None when none was recorded.
+    ``reading`` is the trajectory, read once for every evaluator; None when none was recorded. ``veiled``: secrets were
+    taken out of the attempt, and the texts that held them are tags, of which nothing is known but their clear parts.
     """
 
-    def __init__(self, case: Case, attempt: Attempt, user_verdicts: Mapping[str, Judgment] | None = None) -> None:
+    def __init__(
+        self,
+        case: Case,
+        attempt: Attempt,
+        user_verdicts: Mapping[str, Judgment] | None = None,
+        *,
+        veiled: bool = False,
+    ) -> None:
         self.case = case
         self.attempt = attempt
         self.output: Any = attempt.output
         self.error = attempt.error
         self.reading = None if attempt.trajectory is None else Reading(attempt.trajectory)
         self.user_verdicts = user_verdicts or {}
+        self.veiled = veiled
 
 
 class CaseProblem(Struct, frozen=True):
@@ -64,6 +73,10 @@ class Evaluator(Protocol):
     @property
     def reads_reference(self) -> bool:
         """Some case could be wrong for it."""
+
+    @property
+    def compares_within(self) -> bool:
+        """Whether it compares parts of one attempt with each other alone."""
 
     @property
     def reads_results(self) -> bool:

@@ -18,6 +18,7 @@ MissingReason = Literal[
     "state_not_recorded",
     "status_not_recorded",
     "metric_not_recorded",
+    "redacted",
     "no_trajectory",
     "unnamed_agents",
     "constraint_not_recorded",

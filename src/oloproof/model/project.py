@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct, field
 from oloproof.model.case import Case, Infrastructure
 from oloproof.model.decision import Policy
 from oloproof.model.evidence import Evaluator
+from oloproof.model.redaction import Redaction
 from oloproof.model.run import IntervalChoice
 from oloproof.model.tally import MIN_SLICE_SUPPORT, PassKind, value_text
 from oloproof.model.values import lookup
@@ -213,6 +214,7 @@ class Project(Struct, frozen=True, kw_only=True):
 
     ``trials`` is how often each case is tried; None: once, or as often as was recorded. ``cluster`` is the path into
     the metadata of a case that names its cluster; None: the dataset's own key ``cluster`` does.
+    ``redact`` None: nothing is taken out of what is kept and shown.
     """
 
     name: str
@@ -228,6 +230,7 @@ class Project(Struct, frozen=True, kw_only=True):
     slices: tuple[SliceSpec, ...] = ()
     interval: IntervalChoice = field(default_factory=IntervalChoice)
     min_slice_support: int = MIN_SLICE_SUPPORT
+    redact: Redaction | None = None
     policy: Policy | None = None
     policy_none: bool = False
     expected_cases: int | None = None

@@ -11,6 +11,7 @@ from oloproof.model.case import Attempt, Case
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Approval, Decision, Gate, IntervalMethod, Policy
 from oloproof.model.judgment import Judgment
+from oloproof.model.redaction import Redacted
 from oloproof.model.stopping import Stopping
 from oloproof.model.tally import Measured
 
@@ -51,8 +52,9 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``policy: none`` or ``--no-gate``. ``log_lines`` counts what user code printed outside of any case. ``asked`` are
     the words of the command line that say what is run, for whoever resumes it; ``resumed`` is when that was done, and
     ``changed`` what was no longer the same by then: such a run is never gated either. ``retried`` attempts had ended
-    with an error and were made again. ``reused`` is what was taken over from earlier runs. ``digest`` identifies the
-    judged content, for approvals.
+    with an error and were made again. ``reused`` is what was taken over from earlier runs. ``redaction`` identifies the
+    rules by which secrets were taken out, "" where none were, and ``redacted`` is how much each of them found.
+    ``digest`` identifies the judged content, for approvals.
     """
 
     id: str
@@ -83,6 +85,8 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     changed: tuple[str, ...] = ()
     retried: int = 0
     reused: tuple[TakenOver, ...] = ()
+    redaction: str = ""
+    redacted: tuple[Redacted, ...] = ()
     stopping: Stopping | None = None
 
     @property

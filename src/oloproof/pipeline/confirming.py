@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from oloproof import evaluators, runner
+from oloproof import runner
 from oloproof.model.case import Attempt
 from oloproof.model.comparison import Comparison, Rerun
 from oloproof.model.decision import MaxNewFailures, Policy
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import Project
 from oloproof.model.run import CaseRecord, Run
-from oloproof.pipeline.counting import evidence_of, verdicts_of
+from oloproof.pipeline.counting import evidence_of, judged_alone, verdicts_of
 from oloproof.pipeline.ports import Ports, Watch
+from oloproof.pipeline.redacting import Redacting
 from oloproof.pipeline.resuming import attempts
 from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
@@ -42,6 +43,7 @@ def confirmed(
     ports: Ports,
     watch: Watch,
     telling: Telling,
+    redacting: Redacting | None = None,
 ) -> Comparison:
     """The comparison with what the re-runs came to. They are further trials of their cases: the next ones. Those that
     are ``kept`` from before the run was resumed are not made again."""
@@ -53,7 +55,7 @@ def confirmed(
     trials = range(run.trials + 1, run.trials + 1 + times)
     tried = ((case, trial) for case in chosen for trial in trials)
     attempted = attempts(tried, kept, loaded.run(chosen, trials=trials, done=kept, listener=telling))
-    rows = list(_judged(project, run, attempted, user_judge))
+    rows = list(_judged(project, run, attempted, user_judge, redacting))
     fresh = [row for row in rows if (row.case_id, row.trial) not in kept]
     ports.store.append(run.id, fresh)
     for row in fresh:
@@ -67,12 +69,16 @@ def confirmed(
 
 
 def _judged(
-    project: Project, run: Run, attempted: Iterable[Attempted], user_judge: runner.UserJudge | None
+    project: Project,
+    run: Run,
+    attempted: Iterable[Attempted],
+    user_judge: runner.UserJudge | None,
+    redacting: Redacting | None,
 ) -> Iterable[StoredCase]:
     """Each re-run as it is kept: after all attempts of the run, and in none of its counts."""
     places = ("",) * len(run.slices)
-    for ordinal, (item, seen) in enumerate(evidence_of(attempted, user_judge), start=run.cases * run.trials):
+    for ordinal, (item, seen) in enumerate(evidence_of(attempted, user_judge, redacting), start=run.cases * run.trials):
         judgments: Sequence[Judgment] | None = item.judgments
         if judgments is None:
-            judgments = verdicts_of(project, item, evaluators.judge(project.evaluators, seen))
-        yield stored_case(ordinal, item.case, item.attempt, judgments, places=places)
+            judgments = verdicts_of(project, item, judged_alone(project, item, seen, redacting), redacting)
+        yield stored_case(ordinal, item.shown_case, item.attempt, judgments, places=places)

@@ -23,6 +23,7 @@ from oloproof.model.run import Run, RunStatus, TakenOver
 from oloproof.model.tally import Measured, with_vacuous
 from oloproof.pipeline.parting import MOST_PARTINGS, parting_of
 from oloproof.pipeline.ports import Ports, rfc3339
+from oloproof.pipeline.redacting import Redacting, measured_as
 from oloproof.pipeline.stopping import Certainty, EarlyStop
 from oloproof.pipeline.telling import Telling
 from oloproof.project.codes import NO_CLUSTER
@@ -57,10 +58,11 @@ def judge_and_keep(
     ports: Ports,
     telling: Telling,
     course: EarlyStop | Certainty | None = None,
+    redacting: Redacting | None = None,
 ) -> Counted:
     """Judge, measure and keep each attempt as it comes. ``course`` is asked after each whether there is to be another,
     and knows where the cases stood before they were shuffled; or it only follows which rules are settled."""
-    count = _Count(project, header, course, telling)
+    count = _Count(project, header, course, telling, redacting)
     keeping = _Keeping(header, count, ports, telling)
     telling.flush_with(keeping.flush_if_due)
     with collector_paused():
@@ -86,6 +88,7 @@ def judge_and_keep(
         trials=count.trials,
         clustered=clustered,
         retried=count.retried,
+        redacted=() if redacting is None else redacting.found,
         reused=tuple(TakenOver(run=run, attempts=times) for run, times in count.reused.most_common()),
         digest=count.digest.hexdigest(),
         stopping=None if early is None else early.outcome(),
@@ -158,8 +161,16 @@ class _Keeping:
 class _Count:
     """What is counted of a run: judgments and slices, what was vacuous, what went wrong, and how far it came."""
 
-    def __init__(self, project: Project, header: Run, course: EarlyStop | Certainty | None, telling: Telling) -> None:
+    def __init__(
+        self,
+        project: Project,
+        header: Run,
+        course: EarlyStop | Certainty | None,
+        telling: Telling,
+        redacting: Redacting | None,
+    ) -> None:
         self._project = project
+        self._redacting = redacting
         self._course = course
         self._telling = telling
         self.at_once = 1 if isinstance(course, EarlyStop) else BLOCK_CASES
@@ -181,7 +192,8 @@ class _Count:
         seen = [each for _, each in block]
         verdicts = self._verdicts(block, seen)
         add = self.measurement.add
-        counted = [add(each.case, each.reading, words) for each, words in zip(seen, verdicts, strict=True)]
+        grouped = seen if self._redacting is None else [measured_as(attempted) for attempted, _ in block]
+        counted = [add(each.case, each.reading, words) for each, words in zip(grouped, verdicts, strict=True)]
         events: list[list[Event]] = []
         for (attempted, each), words, (_, amounts) in zip(block, verdicts, counted, strict=True):
             self.vacuity.see(each.reading, words)
@@ -216,13 +228,26 @@ class _Count:
     ) -> Sequence[Sequence[Judgment]]:
         """Those that the store has are never given again."""
         fresh = [each for attempted, each in block if attempted.judgments is None]
-        judged = evaluators.judge_all(self._project.evaluators, fresh)
+        judged = self._judged(block, fresh)
         if len(fresh) == len(seen) and not any(attempted.settled or attempted.before for attempted, _ in block):
             return judged
         rest = iter(judged)
         return [
-            verdicts_of(self._project, attempted, next(rest)) if attempted.judgments is None else attempted.judgments
+            verdicts_of(self._project, attempted, next(rest), self._redacting)
+            if attempted.judgments is None
+            else attempted.judgments
             for attempted, _ in block
+        ]
+
+    def _judged(
+        self, block: Sequence[tuple[Attempted, Evidence]], fresh: list[Evidence]
+    ) -> Sequence[Sequence[Judgment]]:
+        if self._redacting is None:
+            return evaluators.judge_all(self._project.evaluators, fresh)
+        return [
+            self._redacting.judged(attempted, each.attempt, each.user_verdicts)
+            for attempted, each in block
+            if attempted.judgments is None
         ]
 
     def _ordinals(self, seen: Sequence[Evidence]) -> Iterable[int]:
@@ -233,7 +258,9 @@ class _Count:
         return range(first, self._cases)
 
 
-def verdicts_of(project: Project, attempted: Attempted, judged: Sequence[Judgment]) -> Sequence[Judgment]:
+def verdicts_of(
+    project: Project, attempted: Attempted, judged: Sequence[Judgment], redacting: Redacting | None = None
+) -> Sequence[Judgment]:
     """What the attempts before it had settled, and for what they left open how this one was ``judged``: no verdict is
     thrown again until it falls well.
 
@@ -244,11 +271,20 @@ def verdicts_of(project: Project, attempted: Attempted, judged: Sequence[Judgmen
         return judged
     settled: Sequence[Judgment] = attempted.settled
     for before in attempted.before:
-        words = evaluators.judge(project.evaluators, Evidence(attempted.case, before))
+        words = judged_alone(project, attempted, Evidence(attempted.case, before), redacting)
         if before.error is not None and before.error.infrastructure is not None:
             words = tuple(map(_without_error, words))
         settled = _filled_in(settled, words)
     return _filled_in(settled, judged)
+
+
+def judged_alone(
+    project: Project, attempted: Attempted, seen: Evidence, redacting: Redacting | None
+) -> Sequence[Judgment]:
+    """The verdicts on one attempt at the case that was ``attempted``."""
+    if redacting is None:
+        return evaluators.judge(project.evaluators, seen)
+    return redacting.judged(attempted, seen.attempt, seen.user_verdicts)
 
 
 def _without_error(judgment: Judgment) -> Judgment:
@@ -290,13 +326,15 @@ def _by_case(project: Project, header: Run, clusters: Mapping[str, str], store: 
 
 
 def evidence_of(
-    attempted: Iterable[Attempted], user_judge: runner.UserJudge | None
+    attempted: Iterable[Attempted], user_judge: runner.UserJudge | None, redacting: Redacting | None = None
 ) -> Iterator[tuple[Attempted, Evidence]]:
     """Each attempt with what may be looked at to judge it, user functions' verdicts included. They are not asked about
-    what was judged before."""
+    what was judged before. What is ``redacting`` takes secrets out first."""
+    if redacting is not None:
+        attempted = redacting.applied(attempted)
     if user_judge is None:
         for item in attempted:
-            yield item, Evidence(item.case, item.attempt)
+            yield item, Evidence(item.shown_case, item.attempt)
         return
     waiting: deque[Attempted] = deque()
     rest = iter(attempted)
@@ -304,17 +342,17 @@ def evidence_of(
         if item.judgments is None:
             rest = chain([item], rest)
             break
-        yield item, Evidence(item.case, item.attempt)
+        yield item, Evidence(item.shown_case, item.attempt)
 
     def pairs() -> Iterator[tuple[Case, Attempt]]:
         for item in rest:
             waiting.append(item)
             if item.judgments is None:
-                yield item.case, item.attempt
+                yield item.shown_case, item.attempt
 
     for verdicts in user_judge.judge(pairs()):
         while (item := waiting.popleft()).judgments is not None:
-            yield item, Evidence(item.case, item.attempt)
-        yield item, Evidence(item.case, item.attempt, verdicts)
+            yield item, Evidence(item.shown_case, item.attempt)
+        yield item, Evidence(item.shown_case, item.attempt, verdicts)
     for item in waiting:
-        yield item, Evidence(item.case, item.attempt)
+        yield item, Evidence(item.shown_case, item.attempt)

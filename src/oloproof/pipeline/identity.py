@@ -23,6 +23,7 @@ from oloproof.model.project import (
 from oloproof.model.run import Run, SystemIdentity
 from oloproof.model.trajectory import RECORD
 from oloproof.pipeline.ports import Ports, Request, rfc3339
+from oloproof.pipeline.redacting import redaction_digest
 from oloproof.record.steps import printable
 from oloproof.store import identity, new_run_id
 
@@ -43,6 +44,7 @@ def run_header(project: Project, request: Request, ports: Ports, system: SystemI
         partial=str(request.selection),
         trials=project.trials or 1,
         asked=request.asked,
+        redaction=redaction_digest(project.redact),
         ungated_by_choice=project.policy_none or not request.gated,
     )
 

@@ -22,6 +22,7 @@ from oloproof.pipeline.counting import Counted, evidence_of, judge_and_keep
 from oloproof.pipeline.deciding import report
 from oloproof.pipeline.identity import agreed_identity, configured_identity, run_header
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
+from oloproof.pipeline.redacting import Redacting
 from oloproof.pipeline.resuming import Resumed, attempts, continued, refuse_other_places, taken_up
 from oloproof.pipeline.reusing import Either, Reused, reusable
 from oloproof.pipeline.stopping import CANNOT_STOP_EARLY, EarlyStop, Plan, certainty, plan, told, wished
@@ -56,11 +57,13 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
     certain = certainty(project, cases, request) if planned is None and watch.listens else None
     if planned is not None:
         project = _at_a_time(project, system, planned.concurrency)
+    redacting = Redacting.of(project)
     with ExitStack() as workers:
         with nullcontext() if resumed else _failure_kept(project, request, ports):
             loaded = workers.enter_context(ports.code.load(project, in_process=request.in_process))
             user_judge = workers.enter_context(_user_judge(project, ports))
-        printed = _Printed(loaded, user_judge, before="" if resumed is None else ports.store.log(resumed.was.id))
+        before = "" if resumed is None else ports.store.log(resumed.was.id)
+        printed = _Printed(loaded, user_judge, before=before, redacting=redacting)
         chosen, asked = tee(request.selection.of(cases) if planned is None else planned.cases)
         header = replace(
             run_header(project, request, ports, agreed_identity(project, loaded.identity)),
@@ -96,11 +99,12 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             fresh = launched(asked, trials=trials, window=window, done=Either(kept, reused))
             attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again, reused)
             course = certain if planned is None else EarlyStop(planned, loaded.stop)
-            counted = judge_and_keep(project, header, evidence_of(attempted, user_judge), ports, telling, course)
+            evidence = evidence_of(attempted, user_judge, redacting)
+            counted = judge_and_keep(project, header, evidence, ports, telling, course, redacting)
             comparison = _compared(project, counted, ports, request.baseline)
             if comparison is not None:
                 confirm = partial(confirmed, project, counted.run, comparison, cases, kept, ports=ports, watch=watch)
-                comparison = confirm(loaded=loaded, user_judge=user_judge, telling=telling)
+                comparison = confirm(loaded=loaded, user_judge=user_judge, telling=telling, redacting=redacting)
             workers.close()  # what they print as they end belongs to their log
             warnings = (*cases.warnings, *(told(project, request) if planned is None else planned.warnings))
             warnings += (*spending.told, *loaded.warnings)
@@ -151,10 +155,11 @@ def _judge(
     wished(project, request)  # recordings stop for nothing, and who asks for it is told
     recordings = Recordings(project, system, cases)
     identity = configured_identity(project, recordings.source)
+    redacting = Redacting.of(project)
     with ExitStack() as workers:
         with _failure_kept(project, request, ports):
             user_judge = workers.enter_context(_user_judge(project, ports))
-        printed = _Printed(user_judge)
+        printed = _Printed(user_judge, redacting=redacting)
         header = replace(
             run_header(project, request, ports, identity),
             own_dataset=cases is None,
@@ -166,8 +171,8 @@ def _judge(
         with _status_kept(ports, header, printed):
             watch.started(header, recordings.stop)
             telling.started(done=0, attempts=None if cases is None else len(cases) * header.trials)
-            evidence = evidence_of(_asked_for(recordings.attempts(), request.selection, cases), user_judge)
-            counted = judge_and_keep(project, header, evidence, ports, telling)
+            evidence = evidence_of(_asked_for(recordings.attempts(), request.selection, cases), user_judge, redacting)
+            counted = judge_and_keep(project, header, evidence, ports, telling, redacting=redacting)
             if recordings.interrupted:  # also where every case of the dataset had one recording that was read
                 counted = replace(counted, run=replace(counted.run, status="interrupted"))
             comparison = _compared(project, counted, ports, request.baseline)
@@ -201,7 +206,10 @@ def _conclude(
     lines = log.rstrip("\n").count("\n") + 1 if log.strip() else 0
     finished = replace(counted.run, log_lines=lines, reruns=reruns)
     policy = None if finished.ungated_by_choice else project.policy
+    redacting = Redacting.of(project)
+    warnings = warnings if redacting is None else tuple(map(redacting.text, warnings))
     warnings = (*project.warnings, *warnings, *counted.warnings, *_retried(finished), *_taken_over(finished))
+    warnings += _redacted(finished)
     ports.store.finish(finished, counted.measured, policy, warnings=warnings, log=log)
     if comparison is not None:
         ports.store.keep_comparison(finished.id, comparison)
@@ -213,6 +221,14 @@ def _retried(run: Run) -> tuple[str, ...]:
         return ()
     said = "made again after an error: what had been settled by then stands, and only what was missing was filled in"
     return (f"{counted(run.retried, 'attempt')} {said}",)
+
+
+def _redacted(run: Run) -> tuple[str, ...]:
+    """How much each rule took out, which tells whether it finds what it should and no more."""
+    if not run.redacted:
+        return ()
+    told = [f"{each.secrets} × {each.rule} (in {each.attempts} of the attempts)" for each in run.redacted]
+    return (f"taken out by `redact:`: {', '.join(told)}",)
 
 
 def _taken_over(run: Run) -> tuple[str, ...]:
@@ -240,14 +256,21 @@ def _asked_for(attempted: Iterable[Attempted], selection: Selection, cases: Case
 class _Printed:
     """What user code prints outside of any case: while it is loaded, as it ends, and in evaluators."""
 
-    def __init__(self, *workers: runner.LoadedSystem | runner.UserJudge | None, before: str = "") -> None:
+    def __init__(
+        self,
+        *workers: runner.LoadedSystem | runner.UserJudge | None,
+        before: str = "",
+        redacting: Redacting | None = None,
+    ) -> None:
         self._workers = [worker for worker in workers if worker is not None]
         self._before = before
+        self._redacting = redacting
 
     @property
     def log(self) -> str:
         """All of it so far, each worker's after the other's; what was printed ``before`` the run was resumed first."""
-        return self._before + "".join(worker.log for worker in self._workers)
+        printed = "".join(worker.log for worker in self._workers)
+        return self._before + (printed if self._redacting is None else self._redacting.text(printed))
 
 
 @contextmanager
@@ -255,9 +278,13 @@ def _failure_kept(project: Project, request: Request, ports: Ports) -> Iterator[
     """User code that exists and fails to load is a run that broke: without it, ``latest`` would mean an older one."""
     try:
         yield
-    except BrokenError:
+    except BrokenError as error:
         ports.store.begin(replace(run_header(project, request, ports, configured_identity(project)), status="broken"))
-        raise
+        redacting = Redacting.of(project)
+        if redacting is None:
+            raise
+        (told,) = error.problems
+        raise BrokenError(redacting.text(told.message), code=told.code, hint=redacting.text(told.hint)) from None
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from oloproof.model.project import (
     SystemSpec,
     trajectory_readers,
 )
+from oloproof.model.redaction import Redaction
 from oloproof.model.run import IntervalChoice
 from oloproof.model.tally import MIN_SLICE_SUPPORT
 from oloproof.project import codes, shape
@@ -37,7 +38,7 @@ from oloproof.project.measures import Measures, read_measures
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe
 from oloproof.project.policy import DEFAULT_POLICY, Measurable, policy_of, read_policy
 from oloproof.project.problems import Problems, read_bytes, refuse, shown
-from oloproof.project.spec import SYSTEM_KINDS, ConfigFile, IntervalSection, SystemSection
+from oloproof.project.spec import SYSTEM_KINDS, ConfigFile, IntervalSection, RedactSection, SystemSection
 from oloproof.project.yaml_nodes import parse_yaml
 
 NO_POLICY = "none"
@@ -110,6 +111,7 @@ def read_project(root: Node, config: Path, problems: Problems, departure: Depart
     _check_records(section, written, measures, problems)
     tried = values.get("trials") if trials is None else trials
     _check_trials(tried, system, written, measures, problems, repeated=trials is not None)
+    redact = _redaction(values.get("redact"), written, measures, problems)
     policy_problems = Problems(str(config.parent / DEFAULT_POLICY))
     recorded_system = system is not None and isinstance(system.kind, RecordedSystem)
     measurable = replace(measures.measurable, recorded=recorded_system)
@@ -132,6 +134,7 @@ def read_project(root: Node, config: Path, problems: Problems, departure: Depart
         slices=tuple(measures.slices),
         interval=IntervalChoice(method=interval.method, level=interval.level),
         min_slice_support=values.get("min_slice_support", MIN_SLICE_SUPPORT),
+        redact=redact,
         policy=gate.policy,
         policy_none=gate.said_none,
         expected_cases=values.get("cases"),
@@ -298,6 +301,17 @@ def _check_trials(
             problems.at(place, codes.TOO_FEW_TRIALS, message, hint=f"write trials: {spec.k}, or a smaller k")
 
 
+def _redaction(
+    section: RedactSection | None, written: Fields, measures: Measures, problems: Problems
+) -> Redaction | None:
+    if section is None:
+        return None
+    from oloproof.project.redact import redaction_of  # most projects redact nothing
+
+    functions = {spec.criterion for spec in measures.users}
+    return redaction_of(section, written.place("redact"), problems, functions=functions)
+
+
 def _idle_keys(section: SystemSection, written: Fields) -> tuple[str, ...]:
     """Settings that have nothing to act on."""
     system = written.entry("system")
@@ -358,6 +372,6 @@ def _digest(values: Mapping[str, Any], section: SystemSection, measures: Measure
         "interval": values.get("interval", IntervalSection()),
         "min_slice_support": values.get("min_slice_support", MIN_SLICE_SUPPORT),
     }
-    asked |= {key: values[key] for key in ("trials", "cluster") if key in values}
+    asked |= {key: values[key] for key in ("trials", "cluster", "redact") if key in values}
     asked |= {"pass_k": [spec for spec, _ in measures.pass_k]} if measures.pass_k else {}
     return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()

@@ -7,13 +7,14 @@ Descriptions are what an editor shows beside a key. A field of type ``Any`` hold
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from oloproof.model.case import Infrastructure
 from oloproof.model.decision import IntervalMethod, Policy
 from oloproof.model.project import MOST_TRIALS, Isolation, QuantitySource, Retry, TraceFormat
+from oloproof.model.redaction import RULE_NAME
 from oloproof.model.run import IntervalChoice
 from oloproof.model.stopping import StopMethod
 from oloproof.model.tally import MIN_SLICE_SUPPORT
@@ -26,11 +27,14 @@ TARGET = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 PATH = r"^[^\x00]+$"
 URL = r"^https?://[^\s/]\S*$"
 CLUSTER = r"^metadata(\.[^.]+)+$"
+FIELD = r"^(input|expected|metadata|output|steps|state|checkpoints|\*\*)(\.[^.]+)*$"
 FORMS = {
     TARGET: "module:function",
     PATH: "a path",
     URL: "an http:// or https:// address",
     CLUSTER: "metadata.<path>",
+    FIELD: "a dotted path from input, expected, metadata, output, steps, state, checkpoints or **",
+    RULE_NAME: "a short name of a-z, 0-9 and -",
 }
 """What an error message calls a pattern."""
 Target = Annotated[str, Meta(pattern=TARGET)]
@@ -153,6 +157,35 @@ class IntervalSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     level: Annotated[float, Meta(ge=0.5, lt=1, description="Two-sided confidence level.")] = _SHOWN.level
 
 
+BuiltInRule = Literal["private-key", "jwt", "github", "aws", "api-key", "bearer", "url-password", "card", "email"]
+
+
+class OwnPatternSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A rule of your own."""
+
+    name: Annotated[str, Meta(pattern=RULE_NAME, description="What its markers and counts are called.")]
+    pattern: Annotated[
+        Name, Meta(description="A regular expression (RE2). Its first group is the secret, without one all of it.")
+    ]
+
+
+class RedactSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Secrets that are taken out of everything that agents and datasets say, before it is kept or shown."""
+
+    built_in: Annotated[
+        tuple[BuiltInRule, ...], Meta(description="Which of the rules that are there already; default: all of them.")
+    ] = get_args(BuiltInRule)
+    patterns: Annotated[tuple[OwnPatternSection, ...], Meta(description="Rules of your own.")] = ()
+    fields: Annotated[
+        tuple[Annotated[str, Meta(pattern=FIELD)], ...],
+        Meta(description="Dotted paths to what is taken out whole: input.customer.ssn, steps.arguments.**.password."),
+    ] = ()
+    judged_as_is: Annotated[
+        tuple[Name, ...],
+        Meta(description="Criteria whose functions may judge a redacted record; others are missing there."),
+    ] = ()
+
+
 SYSTEM_KINDS = ("callable", "command", "http", "recorded")
 """The keys of ``system`` of which one says what it is."""
 
@@ -184,6 +217,7 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     min_slice_support: Annotated[
         int, Meta(ge=1, description="Below this many cases a slice shows counts and no interval.")
     ] = MIN_SLICE_SUPPORT
+    redact: RedactSection | None = None
     policy: Annotated[
         Any, Meta(description="A file, the policy itself, or none. Default: release.yaml, if there is one.")
     ] = UNSET

@@ -236,6 +236,9 @@ def _run(run: Run, *, cases: int) -> Document:
         document["in_process"] = True
     if run.reused:
         document["reused"] = [{"run": each.run, "attempts": each.attempts} for each in run.reused]
+    if run.redaction:
+        counted = [(each.rule, each.secrets, each.attempts) for each in run.redacted]
+        document["redacted"] = [{"rule": rule, "secrets": n, "attempts": times} for rule, n, times in counted]
     if run.retried:
         document["retried"] = run.retried
     if run.stopping is not None:

@@ -26,17 +26,27 @@ from oloproof.model.project import MOST_TRIALS, ImportSpec, Project, RecordedSys
 from oloproof.model.recording import READ, SKIM, Recording, brings_a_case, to_attempt, to_case
 from oloproof.project import check_cases, place_in_line
 from oloproof.record.steps import printable
+from oloproof.redaction import Scope
 from oloproof.store import SourceRef, file_digest, identity
 
 if TYPE_CHECKING:
     from oloproof.importers.reading import Import
 
 
+class Hidden(NamedTuple):
+    """What was taken out of an attempt: ``case`` is its case without it, ``scope`` takes it out of what is said later,
+    and ``touches`` says whether there was anything."""
+
+    case: Case
+    scope: Scope
+    touches: bool
+
+
 class Attempted(NamedTuple):
     """An attempt at a case, where it lies when a file has it already, and how it was judged when the store has it; None
     where it is to be judged. ``settled`` are the verdicts of the one that it was made again for, () where there is
     none: what is known of that one is not asked again. ``before`` are those of its earlier ones that nobody has judged,
-    since this run made it again at once."""
+    since this run made it again at once. ``hidden`` is what was taken out of it, None where nothing is looked for."""
 
     case: Case
     attempt: Attempt
@@ -44,6 +54,12 @@ class Attempted(NamedTuple):
     judgments: tuple[Judgment, ...] | None = None
     settled: tuple[Judgment, ...] = ()
     before: tuple[Attempt, ...] = ()
+    hidden: Hidden | None = None
+
+    @property
+    def shown_case(self) -> Case:
+        """The case as it may be kept and shown."""
+        return self.case if self.hidden is None else self.hidden.case
 
 
 _Found = tuple[tuple[str, int], Recording, SourceRef | None]
@@ -65,7 +81,11 @@ class Recordings:
         """How many trials each case has; once all is read, the highest number where the project does not say."""
         self._project = project
         self._system = system
-        looks_inside = project.user_evaluators or any(evaluator.reads_results for evaluator in project.evaluators)
+        looks_inside = (
+            project.redact
+            or project.user_evaluators
+            or any(evaluator.reads_results for evaluator in project.evaluators)
+        )
         self._reader = READ if looks_inside else SKIM
         self._strict = system.imported is not None and system.imported.strict
         self._own_dataset = cases is None

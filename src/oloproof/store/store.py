@@ -25,6 +25,7 @@ from oloproof.model.comparison import Comparison, QuantileId, Side, Sides
 from oloproof.model.decision import Approval, Policy
 from oloproof.model.judgment import Judgment
 from oloproof.model.recording import to_attempt, to_case
+from oloproof.model.redaction import has_marker
 from oloproof.model.run import CaseRecord, Run, RunStatus
 from oloproof.model.tally import Measured, Quantile
 from oloproof.store import codes, names
@@ -395,7 +396,7 @@ class Store:
                 if _counts(header, trial)
             ]
             cases = [
-                replace(side, question=identity(case.input), reference=identity(case.expected))
+                replace(side, question=_asked(header, case.input), reference=_asked(header, case.expected))
                 for side, case in zip(cases, details, strict=True)
             ]
         return Sides(
@@ -553,3 +554,10 @@ def _detail(case: StoredCase, writing: _Writing) -> Detail:
     number = writing.sources.setdefault((attempt.path, attempt.digest), len(writing.sources))
     place = Placed(number, attempt.offset, attempt.length)
     return Detail(place, None if writing.own_dataset else case.case, case.judgments)
+
+
+def _asked(header: Run, value: Any) -> str:
+    """Identifies what was asked, or expected. Out of what a secret was taken may be something else in every other
+    version of the dataset."""
+    is_open = bool(header.redaction) and has_marker(value)
+    return identity([value, header.redaction, header.dataset_digest] if is_open else value)

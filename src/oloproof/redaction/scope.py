@@ -1,0 +1,280 @@
+"""The redaction of one attempt: everything that is said in it, with a marker in the place of each secret.
+
+Everything passes through here before it is kept, shown or told: texts, keys and numbers of every value, the names of
+tools, agents and checks, ids, messages, tracebacks and what was printed. What is measured (indexes, times, tokens,
+cost) holds nothing of anybody's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from oloproof.model.case import Attempt, AttemptError, Case, State
+from oloproof.model.judgment import Judgment
+from oloproof.model.redaction import FIELD_RULE, Redaction, marker
+from oloproof.model.trajectory import Checkpoint, ConstraintCheck, Step, Trajectory
+from oloproof.model.values import TAG, Json, has_unrepresentable
+from oloproof.redaction.fields import NOWHERE, Fields, Places
+from oloproof.redaction.finding import Finder
+
+T = TypeVar("T", str, str | None, str | UnsetType | None)
+
+_KIND_LENGTH = 40
+_canonical = msgspec.json.Encoder(order="sorted").encode
+
+
+class Limits(Struct, frozen=True):
+    """How many characters are kept of a live attempt's texts: more than that was sent, so that no secret is cut in two.
+    ``cut`` is the line that says so at the end of what was printed."""
+
+    message: int
+    traceback: int
+    log: int
+    cut: str
+
+
+class Redactor:
+    """The rules of a project, compiled once. ``limits`` None: texts are as long as they are.
+
+    Errors: PatternError for a pattern of the user's.
+    """
+
+    def __init__(self, rules: Redaction, limits: Limits | None = None) -> None:
+        self.finder = Finder(rules.built_in, rules.patterns)
+        self.fields = Fields(rules.fields)
+        self.limits = limits
+
+    def scope(self) -> Scope:
+        """For the next attempt: its secrets are numbered from 1."""
+        return Scope(self)
+
+
+class Scope:
+    """The secrets of one attempt and of its case, each with its number."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._finder = redactor.finder
+        self._fields = redactor.fields
+        self._limits = redactor.limits
+        self._numbers: dict[tuple[str, Hashable], int] = {}
+        self.secrets: Counter[str] = Counter()
+        """How many different secrets each rule found so far."""
+
+    def case(self, case: Case) -> Case:
+        """The case without its secrets; its id has none, which is seen to before."""
+        return replace(
+            case,
+            input=self._root("input", case.input),
+            metadata=self._object(case.metadata, self._at("metadata")),
+            expected=self._object(case.expected, self._at("expected")),
+        )
+
+    def attempt(self, attempt: Attempt) -> Attempt:
+        """The attempt without its secrets, those that were made before it included."""
+        trajectory, state, error = attempt.trajectory, attempt.state, attempt.error
+        earlier = tuple([self.attempt(each) for each in attempt.earlier])
+        return replace(
+            attempt,
+            earlier=earlier,
+            trajectory=None if trajectory is None else self._trajectory(trajectory),
+            state=None if state is None else self._state(state),
+            output=self._root("output", attempt.output),
+            error=None if error is None else self._error(error),
+            log=self._log(attempt.log),
+        )
+
+    def judgment(self, judgment: Judgment) -> Judgment:
+        """What is said of the attempt, without its secrets."""
+        if judgment.verdict == "pass" and judgment.expected is UNSET and judgment.detail is None:
+            return judgment
+        return replace(
+            judgment,
+            reason=self.text(judgment.reason),
+            detail=self.text(judgment.detail),
+            expected=self._value(judgment.expected, NOWHERE),
+            found=self._value(judgment.found, NOWHERE),
+        )
+
+    def text(self, text: T, *, limit: int | None = None) -> T:
+        """The text with markers; of a longer one than ``limit`` what was written in its first characters."""
+        if not isinstance(text, str) or not text:
+            return text
+        data = text.encode("utf-8", "surrogatepass")
+        found = self._finder.found(data)
+        end = len(data) if limit is None or len(text) <= limit else len(text[:limit].encode("utf-8", "surrogatepass"))
+        if not found and end == len(data):
+            return text
+        parts, at = [], 0
+        for start, stop, rule in found:
+            if start >= end:
+                break
+            secret = data[start:stop].decode("utf-8", "surrogatepass")
+            parts += [data[at:start].decode("utf-8", "surrogatepass"), self._marker(rule, secret)]
+            at = stop
+        if at < end:
+            parts.append(data[at:end].decode("utf-8", "surrogatepass"))
+        return "".join(parts)
+
+    def _marker(self, rule: str, secret: Hashable) -> str:
+        key = (rule, secret)
+        if key not in self._numbers:
+            self.secrets[rule] += 1
+            self._numbers[key] = self.secrets[rule]
+        return marker(rule, self._numbers[key])
+
+    # --- values ---
+
+    def _at(self, *keys: str) -> Places:
+        places = self._fields.start
+        for key in keys:
+            places = self._fields.into(places, key)
+        return places
+
+    def _root(self, name: str, value: Json) -> Json:
+        return self._value(value, self._at(name))
+
+    def _value(self, value: Json, places: Places) -> Json:
+        if value is UNSET:
+            return value
+        if places and self._fields.are_whole(places):
+            return self._whole(value)
+        kind = type(value)
+        if kind is str:
+            return self.text(value)
+        if kind is dict:
+            return self._object(value, places)
+        if kind is list:
+            parts = []
+            for index, part in enumerate(value):
+                parts.append(self._value(part, self._fields.into(places, str(index))))
+            return parts
+        if kind is int or kind is float:
+            return self._number(value)
+        return value
+
+    def _object(self, value: dict[str, Json], places: Places) -> dict[str, Json]:
+        """An object stays one: where all of it is to be taken out, that is each of its values."""
+        is_whole = bool(places) and self._fields.are_whole(places)
+        kept: dict[str, Json] = {}
+        for key, part in value.items():
+            if key == TAG:
+                kept[TAG] = self._lost(part)
+            elif is_whole:
+                kept[self.text(key)] = self._whole(part)
+            else:
+                kept[self.text(key)] = self._value(part, self._fields.into(places, key))
+        return kept
+
+    def _lost(self, tag: Json) -> Json:
+        """What a tag says of a value that JSON could not carry was cut off somewhere: only its kind is kept."""
+        if type(tag) is str:
+            return self.text(tag.partition(" ")[0][:_KIND_LENGTH])
+        if type(tag) is not list:
+            return self._value(tag, NOWHERE)
+        return [
+            [self._lost(pair[0]), self._value(pair[1], NOWHERE)]
+            if type(pair) is list and len(pair) == 2
+            else self._value(pair, NOWHERE)
+            for pair in tag
+        ]
+
+    def _number(self, value: float) -> Json:
+        """A number in which a rule finds something goes as a whole; it is another secret than a text of its digits."""
+        is_whole = isinstance(value, int) or value.is_integer()
+        text = str(int(value) if is_whole else value)
+        found = self._finder.found(text.encode())
+        return self._marker(found[0].rule, ("number", value)) if found else value
+
+    def _whole(self, value: Json) -> Json:
+        if has_unrepresentable(value):
+            return {TAG: "redacted"}  # it equals nothing, and a marker would
+        return self._marker(FIELD_RULE, ("whole", _canonical(_by_value(value))))
+
+    # --- what an attempt is made of ---
+
+    def _trajectory(self, trajectory: Trajectory) -> Trajectory:
+        arguments, result = self._at("steps", "arguments"), self._at("steps", "result")
+        metadata, error = self._at("steps", "metadata"), self._at("steps", "error")
+        steps = [self._step(step, arguments, result, metadata, error) for step in trajectory.steps]
+        return replace(
+            trajectory,
+            steps=tuple(steps),
+            constraints=tuple([self._check(each) for each in trajectory.constraints]),
+            checkpoints=tuple([self._checkpoint(each) for each in trajectory.checkpoints]),
+        )
+
+    def _step(self, step: Step, arguments: Places, result: Places, metadata: Places, error: Places) -> Step:
+        said = step.error
+        if isinstance(said, str):
+            said = self._whole(said) if self._fields.are_whole(error) else self.text(said)
+        return replace(
+            step,
+            tool_name=self.text(step.tool_name),
+            call_id=self.text(step.call_id),
+            arguments=None if step.arguments is None else self._value(step.arguments, arguments),
+            result=self._value(step.result, result),
+            error=said,
+            agent=self.text(step.agent),
+            to_agent=self.text(step.to_agent),
+            metadata=None if step.metadata is None else self._object(step.metadata, metadata),
+        )
+
+    def _check(self, check: ConstraintCheck) -> ConstraintCheck:
+        return replace(check, name=self.text(check.name), detail=self.text(check.detail))
+
+    def _checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
+        return replace(
+            checkpoint,
+            checkpoint_id=self.text(checkpoint.checkpoint_id),
+            description=self.text(checkpoint.description),
+            payload=self._value(checkpoint.payload, self._at("checkpoints", "payload")),
+        )
+
+    def _state(self, state: State) -> State:
+        before = self._value(state.before, self._at("state", "before"))
+        return State(before=before, after=self._value(state.after, self._at("state", "after")))
+
+    def _error(self, error: AttemptError) -> AttemptError:
+        message, traceback, limits = error.message, error.traceback, self._limits
+        if limits is None or len(message) <= limits.message:
+            message = self.text(message)
+        else:
+            message = f"{self.text(message, limit=limits.message)}…"
+        if traceback is not None:
+            if limits is None or len(traceback) <= limits.traceback:
+                traceback = self.text(traceback)
+            else:
+                kept = limits.traceback // 4
+                traceback = f"{self.text(traceback, limit=kept)}\n[…]\n{self._end(traceback, 3 * kept)}"
+        return replace(error, message=message, traceback=traceback)
+
+    def _end(self, text: str, length: int) -> str:
+        """What was written in the last characters of a text."""
+        data = text.encode("utf-8", "surrogatepass")
+        begin = len(text[:-length].encode("utf-8", "surrogatepass"))
+        cut = next((stop for start, stop, _ in self._finder.found(data) if start < begin < stop), begin)
+        return self.text(data[cut:].decode("utf-8", "surrogatepass"))
+
+    def _log(self, log: str) -> str:
+        limits = self._limits
+        if limits is None or len(log) <= limits.log:
+            return self.text(log)
+        kept = self.text(log, limit=limits.log).removesuffix(limits.cut).removesuffix("\n")
+        return f"{kept}\n{limits.cut}"
+
+
+def _by_value(value: Json) -> Json:
+    """The value with each number in its one form, since 1 and 1.0 are equal."""
+    if type(value) is float and value.is_integer():
+        return int(value)
+    if type(value) is dict:
+        return {key: _by_value(part) for key, part in value.items()}
+    if type(value) is list:
+        return list(map(_by_value, value))
+    return value
