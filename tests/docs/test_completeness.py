@@ -68,8 +68,19 @@ def test_a_command_and_its_options(name: str, command: click.Command) -> None:
     sections = dict(re.findall(r"^## `oloproof (\w+).*?`\n(.*?)(?=^## |\Z)", text, re.M | re.S))
     assert name in sections
     shared = text[: text.index("## `oloproof")]
-    options = [option for parameter in command.params for option in parameter.opts if option.startswith("-")]
-    assert missing(options, shared + sections[name]) == []
+    options = set(options_of(command))
+    assert missing(sorted(options), shared + sections[name]) == []
+    rows = re.findall(r"^\| (`--?\w.*?) \|", sections[name], re.M)
+    told = [option for row in rows for option in re.findall(r"(?<=`)--[\w-]+", row)]
+    assert [option for option in told if option not in options] == []
+    assert len(set(rows)) == len(rows) or isinstance(command, click.Group)
+
+
+def options_of(command: click.Command) -> Iterator[str]:
+    for parameter in command.params:
+        yield from (option for option in (*parameter.opts, *parameter.secondary_opts) if option.startswith("-"))
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        yield from options_of(each)
 
 
 def test_no_command_that_does_not_exist() -> None:

@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from oloproof.api.rows import Rows
 from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.events import outcome_of
 from oloproof.model.judgment import Judgment, Word
 from oloproof.model.run import CaseRecord, Run
 from oloproof.model.trajectory import Trajectory
@@ -83,9 +84,7 @@ class CaseResult:
     def verdict(self) -> Word:
         """Of all criteria together: fail where one failed, else missing where one is, else pass where one passed;
         excluded where none applies."""
-        words = set(self.verdicts.values())
-        order: tuple[Word, ...] = ("fail", "missing", "pass")
-        return next((word for word in order if word in words), "excluded")
+        return outcome_of(self.verdicts.values())
 
     @property
     def cells(self) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def recording_of(record: CaseRecord | None, losses: Counter[str]) -> Recording |
         losses["changed_files"] += 1
         return None
     case, attempt = record.case, record.attempt
-    if attempt.error is not None and attempt.error.kind == "not_run":
+    if attempt.not_run:
         losses["not_run"] += 1
         return None
     losses["logs"] += bool(attempt.log)

@@ -80,3 +80,8 @@ class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     duration_ms: float | None = None
     earlier: tuple[Attempt, ...] = ()
     taken_from: str | None = None
+
+    @property
+    def not_run(self) -> bool:
+        """The run was stopped before it began."""
+        return self.error is not None and self.error.kind == "not_run"

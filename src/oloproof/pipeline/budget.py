@@ -59,13 +59,13 @@ class Spending:
         return not self._spent
 
     def _pay(self, attempt: Attempt) -> None:
-        error, trajectory = attempt.error, attempt.trajectory
-        if error is not None and error.kind == "not_run":
+        if attempt.not_run:
             self._not_run += 1
             return
         if self._budget.cost_usd is None:
             return
-        costs = [step.cost_usd for step in trajectory.steps] if trajectory is not None else [None]
+        steps = None if attempt.trajectory is None else attempt.trajectory.steps
+        costs = [None] if steps is None else [step.cost_usd for step in steps]
         self._cost_usd += sum(cost for cost in costs if cost is not None)
         self._unpriced += None in costs
 

@@ -15,7 +15,7 @@ from oloproof.model.project import Project
 from oloproof.model.run import CaseRecord, Run
 from oloproof.pipeline.ports import Ports, Resumption, rfc3339
 from oloproof.runner.recorded import Attempted
-from oloproof.store import Kept
+from oloproof.store import Kept, Key
 
 
 class Resumed(Struct, frozen=True):
@@ -24,7 +24,7 @@ class Resumed(Struct, frozen=True):
 
     was: Run
     stored: Kept
-    again: frozenset[tuple[str, int]]
+    again: frozenset[Key]
     changed_too: bool
 
     @property
@@ -102,10 +102,10 @@ def refuse_other_places(resumed: Resumed, header: Run, project: Project, cases: 
 
 def attempts(
     tried: Iterable[tuple[Case, int]],
-    kept: Mapping[tuple[str, int], CaseRecord],
+    kept: Mapping[Key, CaseRecord],
     fresh: Iterator[Attempt],
-    again: Mapping[tuple[str, int], CaseRecord] = {},
-    reused: Mapping[tuple[str, int], Attempt] = {},
+    again: Mapping[Key, CaseRecord] = {},
+    reused: Mapping[Key, Attempt] = {},
 ) -> Iterator[Attempted]:
     """Every attempt in the order of ``tried``: what stands, what is ``reused``, and for the rest the next one that is
     ``fresh``; of those that are made ``again`` the ones before go with it."""
@@ -124,19 +124,15 @@ def attempts(
 
 
 def _made_again(case: Case, before: CaseRecord, attempt: Attempt) -> Attempted:
-    if _never_began(before.attempt):  # it waited to be made again when the run was stopped
+    if before.attempt.not_run:  # it waited to be made again when the run was stopped
         earlier = (*before.attempt.earlier, *attempt.earlier)
         return Attempted(case, replace(attempt, earlier=earlier), before=earlier)
-    if _never_began(attempt):
+    if attempt.not_run:
         if not attempt.earlier:
             return Attempted(before.case, before.attempt, judgments=_verdicts(before))
         attempt = replace(attempt.earlier[-1], earlier=attempt.earlier[:-1])
     earlier = (*before.attempt.earlier, replace(before.attempt, earlier=()), *attempt.earlier)
     return Attempted(case, replace(attempt, earlier=earlier), settled=_verdicts(before), before=attempt.earlier)
-
-
-def _never_began(attempt: Attempt) -> bool:
-    return attempt.error is not None and attempt.error.kind == "not_run"
 
 
 def _verdicts(record: CaseRecord) -> tuple[Judgment, ...]:

@@ -15,10 +15,7 @@ from oloproof.errors import Problem, UsageError
 from oloproof.model.case import Attempt, Case
 from oloproof.model.run import CaseRecord, Run, TakenOver
 from oloproof.pipeline.ports import Ports
-from oloproof.store import Kept, identity
-
-Key = tuple[str, int]
-"""A case's id, and a trial of it."""
+from oloproof.store import Kept, Key, identity
 
 
 class Reused(Mapping[Key, Attempt]):

@@ -185,7 +185,7 @@ class Certainty:
     def see(self, seen: Evidence, judgments: Sequence[Judgment], amounts: Sequence[Amount]) -> tuple[Settled, ...]:
         """The next case, judged; the rules that it settles. What ends after the run was interrupted settles nothing
         any more."""
-        if seen.error is not None and seen.error.kind == "not_run":
+        if seen.attempt.not_run:
             self._interrupted = True
         if self._interrupted:
             return ()
@@ -220,7 +220,7 @@ class EarlyStop:
     def see(self, seen: Evidence, judgments: Sequence[Judgment], amounts: Sequence[Amount]) -> tuple[Settled, ...]:
         """The next case of the launch order, judged; the rules that it settles. What ends after the run was settled, or
         after it was interrupted, decides nothing any more."""
-        if seen.error is not None and seen.error.kind == "not_run":
+        if seen.attempt.not_run:
             self._left_out += 1
             self._not_run.update(
                 name

@@ -76,7 +76,7 @@ class Telling(Listener):
         """What is to be told of an attempt once it is stored; nothing of one that never began, or where nobody
         listens."""
         error = attempt.error
-        if not self.listens or (error is not None and error.kind == "not_run"):
+        if not self.listens or attempt.not_run:
             return []
         verdicts = {name: judgment.verdict for name, judgment in zip(self._run.criteria, judgments, strict=True)}
         return [

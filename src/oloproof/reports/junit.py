@@ -29,7 +29,7 @@ def junit(view: View, verdict_rows: Iterable[VerdictRow]) -> Iterator[str]:
 
 def _gate(view: View) -> Iterator[str]:
     tests = [_rule(row) for row in view.decisions]
-    if view.outcome == "NOT_GATED" or (view.exit_code and not any(row.blocking for row in view.decisions)):
+    if not view.is_carried and (view.exit_code or view.outcome == "NOT_GATED"):
         tests.append(_verdict(view))
     if not tests:
         return

@@ -66,8 +66,7 @@ def rule_remarks(view: View, places: Places) -> Iterator[Remark]:
     for row in view.decisions:
         if row.blocking or row.state != "PASS":
             yield _rule_remark(view, row, places)
-    carried = view.outcome != "NOT_GATED" and any(row.blocking for row in view.decisions)
-    if view.exit_code and not carried:
+    if view.exit_code and not view.is_carried:
         identity = (view.project, GATE)
         yield Remark(level="error", about=GATE, text=view.gate, identity=identity, place=places.config)
 

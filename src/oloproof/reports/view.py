@@ -113,6 +113,11 @@ class View(Struct, frozen=True, kw_only=True):
     next_steps: tuple[Fact, ...]
     totals: Tally
 
+    @property
+    def is_carried(self) -> bool:
+        """Whether a rule says that the run is blocked; a verdict that none carries is told by itself."""
+        return self.outcome != "NOT_GATED" and any(row.blocking for row in self.decisions)
+
 
 class VerdictRow(Struct, frozen=True, kw_only=True):
     """One verdict: a line of ``inspect --verdicts``, an entry of JUnit, a row of the failing cases.

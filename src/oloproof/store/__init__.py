@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oloproof.store.baseline import encode_baseline, read_baseline
 from oloproof.store.codec import RunDigest, SourceRef, StoredCase, identity, stored_case
-from oloproof.store.kept import Kept
+from oloproof.store.kept import Kept, Key
 from oloproof.store.memory import MemoryStore
 from oloproof.store.names import new_run_id
 from oloproof.store.sources import Checked, file_digest
@@ -14,6 +14,7 @@ __all__ = [
     "AttemptVerdicts",
     "Checked",
     "Kept",
+    "Key",
     "MemoryStore",
     "RunDigest",
     "SourceRef",

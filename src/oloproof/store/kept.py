@@ -99,6 +99,4 @@ def discard(db: sqlite3.Connection, row: int, ordinals: Collection[int]) -> None
 def _never_began(detail: Detail) -> Attempt | None:
     """The attempt, where it never began."""
     attempt = detail.attempt
-    if not isinstance(attempt, Attempt) or attempt.error is None or attempt.error.kind != "not_run":
-        return None
-    return attempt
+    return attempt if isinstance(attempt, Attempt) and attempt.not_run else None
