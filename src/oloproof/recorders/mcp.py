@@ -43,22 +43,28 @@ def record_mcp(session: S, *, trace: Trace | None = None) -> Iterator[S]:
         yield cast(S, _Recorded(session, trace))
         return
     with current_case().trace() as own:
-        yield cast(S, _Recorded(session, own))
+        turns = _Turns()
+        yield cast(S, _Recorded(session, own, turns))
+        if turns.under_way:
+            own.finish(truncated=True)
 
 
 class _Turns:
     """Which calls were made together: those that began before one of them came back. A turn is numbered after the step
-    that began it, so that sessions with one trace do not share numbers."""
+    that began it, so that sessions with one trace do not share numbers. ``under_way``: so many have not come back."""
 
     def __init__(self) -> None:
         self._turn = 0
+        self.under_way = 0
 
     def begin(self, step: int) -> int:
         self._turn = self._turn or step
+        self.under_way += 1
         return self._turn
 
     def end(self) -> None:
         self._turn = 0
+        self.under_way -= 1
 
 
 class _Recorded:
@@ -96,11 +102,12 @@ class _Recorded:
 
 
 def _outcome(result: Any) -> tuple[Json, str | None]:
-    """What a call gave and its error. Packages name the fields of a result in the one or the other way."""
+    """What a call gave and its error. Packages name the fields of a result in the one or the other way; one that cannot
+    be written down may still say that it is an error."""
     told = plain(result)
-    if not isinstance(told, dict) or "content" not in told:
-        return told, None
-    for own, known in (("structured_content", "structuredContent"), ("is_error", "isError")):
-        if own in told:
-            told.setdefault(known, told[own])
-    return outcome(told)
+    fields = told if isinstance(told, dict) else {}
+    failed = any(fields.get(name) or getattr(result, name, False) for name in ("isError", "is_error"))
+    if "content" not in fields:
+        return told, "error" if failed else None
+    structured = fields.get("structuredContent", fields.get("structured_content"))
+    return outcome({**fields, "structuredContent": structured, "isError": failed})

@@ -186,6 +186,34 @@ def test_a_call_that_is_cancelled_has_an_error_and_the_record_is_cut_off() -> No
         assert case.trajectory.truncated
 
 
+def test_a_result_that_cannot_be_written_down_is_an_error_where_it_says_so() -> None:
+    class Unwritable:
+        def __init__(self, **fields: Any) -> None:
+            self.__dict__ |= fields
+
+    results = {"a": Unwritable(isError=True), "b": Unwritable(is_error=True), "c": Unwritable(isError=False)}
+    trajectory = called(Session(**results), *((name, {}) for name in results))
+    assert [step.error for step in trajectory.steps if step.kind == "tool_result"] == ["error", "error", None]
+
+
+def test_a_call_that_is_under_way_when_the_block_ends_cuts_the_record_off() -> None:
+    async def agent() -> None:
+        session = Session(delete="gone")
+        session.gates["delete"] = asyncio.Event()
+        with record_mcp(session) as wrapped:
+            left = asyncio.create_task(wrapped.call_tool("delete"))
+            await asyncio.sleep(0)
+        left.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await left
+
+    with recorded_case("question") as case:
+        asyncio.run(agent())
+    assert case.trajectory is not None
+    assert [step.tool_name for step in case.trajectory.steps] == ["delete"]
+    assert case.trajectory.truncated
+
+
 def test_several_sessions_and_steps_of_ones_own_are_one_trace() -> None:
     one, other = Session(find=Result("f")), Session(look=Result("l"))
 
