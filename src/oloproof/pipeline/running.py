@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import tee
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -29,6 +30,7 @@ from oloproof.pipeline.stopping import CANNOT_STOP_EARLY, EarlyStop, Plan, certa
 from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
 from oloproof.runner.recorded import Attempted, Recordings
+from oloproof.store import Key
 
 
 def run(project: Project, cases: Cases | None, request: Request, ports: Ports, watch: Watch) -> Report:
@@ -72,31 +74,17 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             in_process=request.in_process,
             stopping=None if planned is None else planned.stopping,
         )
-        kept: Mapping[tuple[str, int], CaseRecord] = {}
-        again: Mapping[tuple[str, int], CaseRecord] = {}
-        if resumed is None:
-            reused = _reused(header, project, request, cases, ports, kept={})
-            ports.store.begin(header, None if planned is None else project.policy)
-        else:
-            header, kept = _gone_on(resumed, header, project, request, cases, ports), resumed.kept
-            again = {key: resumed.stored[key] for key in resumed.again}
-            reused = _reused(header, project, request, cases, ports, kept=Either(kept, again))
-            ports.store.resume(header, resumed.stored)
+        entered = _entered(header, resumed, project, request, cases, ports)
+        header, kept, again, reused = entered
         telling = _telling(project, header, request, watch)
         with _status_kept(ports, header, printed):
-            watch.started(header, loaded.stop)
-            done = sum(trial <= header.trials for _, trial in kept)
-            if resumed is not None:
-                watch.resuming(done, header.cases * header.trials)
-            telling.started(done=done, attempts=header.cases * header.trials)
-            if reused:
-                watch.reusing(reused.counts, header.cases * header.trials)
+            _announce(entered, loaded.stop, watch, telling)
             trials = range(1, header.trials + 1)
-            tried = ((case, trial) for case in chosen for trial in trials)
             window = None if planned is None else planned.window
             spending = Spending(request.budget, ports.monotonic)
             launched = partial(loaded.run, may_launch=spending.may_launch, listener=telling)
             fresh = launched(asked, trials=trials, window=window, done=Either(kept, reused))
+            tried = ((case, trial) for case in chosen for trial in trials)
             attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again, reused)
             course = certain if planned is None else EarlyStop(planned, loaded.stop)
             evidence = evidence_of(attempted, user_judge, redacting)
@@ -111,15 +99,45 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             return telling.reported(_conclude(project, counted, printed.log, ports, warnings, comparison))
 
 
-def _gone_on(resumed: Resumed, now: Run, project: Project, request: Request, cases: Cases, ports: Ports) -> Run:
-    """The header of a run that goes on, whose header would be ``now`` if it began."""
-    header = continued(resumed, now, ports, config=project.config)
-    refuse_other_places(resumed, now, project, request.selection.of(cases), ports)
-    return header
+class _Entered(NamedTuple):
+    """A run that has begun or goes on, and what is there before anything runs: what is ``kept`` stands, and ``again``
+    is made again."""
+
+    header: Run
+    kept: Mapping[Key, CaseRecord]
+    again: Mapping[Key, CaseRecord]
+    reused: Reused
+
+
+def _entered(
+    header: Run, resumed: Resumed | None, project: Project, request: Request, cases: Cases, ports: Ports
+) -> _Entered:
+    """Note in the store that the run begins under ``header``; or that it goes on, under what that comes to then."""
+    if resumed is None:
+        reused = _reused(header, project, request, cases, ports, kept={})
+        ports.store.begin(header, None if header.stopping is None else project.policy)
+        return _Entered(header, {}, {}, reused)
+    going_on = continued(resumed, header, ports, config=project.config)
+    refuse_other_places(resumed, header, project, request.selection.of(cases), ports)
+    kept, again = resumed.kept, {key: resumed.stored[key] for key in resumed.again}
+    reused = _reused(going_on, project, request, cases, ports, kept=Either(kept, again))
+    ports.store.resume(going_on, resumed.stored)
+    return _Entered(going_on, kept, again, reused)
+
+
+def _announce(entered: _Entered, stop: Callable[[], None], watch: Watch, telling: Telling) -> None:
+    header, of = entered.header, entered.header.cases * entered.header.trials
+    watch.started(header, stop)
+    done = sum(trial <= header.trials for _, trial in entered.kept)
+    if header.resumed:
+        watch.resuming(done, of)
+    telling.started(done=done, attempts=of)
+    if entered.reused:
+        watch.reusing(entered.reused.counts, of)
 
 
 def _reused(
-    header: Run, project: Project, request: Request, cases: Cases, ports: Ports, *, kept: Container[tuple[str, int]]
+    header: Run, project: Project, request: Request, cases: Cases, ports: Ports, *, kept: Container[Key]
 ) -> Reused:
     if not request.reuse:
         return Reused({}, ())

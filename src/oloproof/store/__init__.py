@@ -7,8 +7,9 @@ from oloproof.store.codec import RunDigest, SourceRef, StoredCase, identity, sto
 from oloproof.store.kept import Kept, Key
 from oloproof.store.memory import MemoryStore
 from oloproof.store.names import new_run_id
+from oloproof.store.reading import AttemptVerdicts
 from oloproof.store.sources import Checked, file_digest
-from oloproof.store.store import AttemptVerdicts, Store
+from oloproof.store.store import Store
 
 __all__ = [
     "AttemptVerdicts",

@@ -142,3 +142,15 @@ def _format(db: sqlite3.Connection, path: Path) -> int:
             hint="upgrade oloproof (pip install --upgrade oloproof), or move the store away to start a new one",
         )
     return int(version)
+
+
+def make_directory(directory: Path) -> None:
+    """The directory, and the line that keeps it out of version control."""
+    path = directory / FILE
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise unwritable(path, f"{error.filename} is not a directory") from error
+    ignore = directory / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
