@@ -89,7 +89,8 @@ AT_ONCE = Launching()
 
 class CallableSystem(Struct, frozen=True, kw_only=True):
     """A Python function, ``module:function``, imported by the worker with ``directory`` first on its path. Under the
-    ``isolation`` process each case that runs has a worker of its own, of ``memory_mb`` at most."""
+    ``isolation`` process each case that runs has a worker of its own, of ``memory_mb`` at most. Of texts with a limit,
+    here and in other systems, so many ``spare_chars`` more are handed on: who takes secrets out cuts them himself."""
 
     target: str
     directory: str
@@ -98,6 +99,7 @@ class CallableSystem(Struct, frozen=True, kw_only=True):
     isolation: Isolation = "worker"
     memory_mb: int | None = None
     launching: Launching = Launching()
+    spare_chars: int = 0
 
 
 class CommandSystem(Struct, frozen=True, kw_only=True):
@@ -108,6 +110,7 @@ class CommandSystem(Struct, frozen=True, kw_only=True):
     concurrency: int = 1
     timeout_s: float = 60.0
     launching: Launching = Launching()
+    spare_chars: int = 0
 
 
 class HttpSystem(Struct, frozen=True, kw_only=True):
@@ -119,6 +122,7 @@ class HttpSystem(Struct, frozen=True, kw_only=True):
     concurrency: int = 1
     timeout_s: float = 60.0
     launching: Launching = Launching()
+    spare_chars: int = 0
 
 
 LiveSystem = CallableSystem | CommandSystem | HttpSystem

@@ -29,6 +29,9 @@ RULE_NAME: Final = r"^[a-z][a-z0-9-]{0,39}$"
 ANY_DEPTH: Final = "**"
 ANY_KEY: Final = "*"
 
+SPARE_CHARS: Final = 16_384
+"""How much more of a text than is kept of it is looked through for secrets, which may lie across the limit."""
+
 Path = tuple[str, ...]
 
 

@@ -6,7 +6,7 @@ import shlex
 from typing import assert_never
 
 from msgspec import Struct, to_builtins
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 from oloproof import runner
 from oloproof.errors import Problem, UsageError
@@ -23,13 +23,16 @@ from oloproof.model.project import (
 from oloproof.model.run import Run, SystemIdentity
 from oloproof.model.trajectory import RECORD
 from oloproof.pipeline.ports import Ports, Request, rfc3339
-from oloproof.pipeline.redacting import redaction_digest
+from oloproof.pipeline.redacting import Redacting, redaction_digest
 from oloproof.record.steps import printable
 from oloproof.store import identity, new_run_id
 
 
 def run_header(project: Project, request: Request, ports: Ports, system: SystemIdentity) -> Run:
     now = ports.now()
+    redacting = Redacting.of(project)
+    if redacting is not None:  # a command may be given a key
+        system = replace(system, source=redacting.text(system.source))
     return Run(
         id=new_run_id(now, ports.token()),
         project=project.name,

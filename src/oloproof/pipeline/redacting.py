@@ -38,10 +38,9 @@ class Redacting:
         self._rules = rules
         recorded = isinstance(project.system.kind, RecordedSystem)
         self._redactor = Redactor(rules, None if recorded else _LIVE)
-        self._texts = Redactor(rules).scope()
+        self._texts = Redactor(rules, _LIVE).scope()
         self._secrets: Counter[str] = Counter()
         self._attempts: Counter[str] = Counter()
-        self._sound: set[str] = set()
         workers = {spec.criterion for spec in project.user_evaluators}
         self._unjudged = dict.fromkeys(workers - set(rules.judged_as_is), NOT_JUDGED)
 
@@ -60,20 +59,25 @@ class Redacting:
         """What is said of no attempt, such as what was printed while the system was loaded."""
         return self._texts.text(text)
 
+    def log(self, printed: str) -> str:
+        """What was printed by one worker outside of any case."""
+        return self._texts.log(printed)
+
     def applied(self, attempted: Iterable[Attempted]) -> Iterator[Attempted]:
         """The attempts without their secrets. Their cases keep them, for who compares with a case; what is kept and
         shown of a case is :attr:`Attempted.shown_case`.
 
         A recording is kept as it is here and not where it lies, since that file holds what was taken out.
 
-        Errors: UsageError for a case whose id or cluster holds a secret.
+        Errors: UsageError for a recorded case whose id or cluster holds a secret.
         """
         for item in attempted:
             yield self._applied(item)
 
     def _applied(self, item: Attempted) -> Attempted:
         scope = self._redactor.scope()
-        self._refuse_named_by_secret(item.case)
+        if isinstance(self._project.system.kind, RecordedSystem):
+            self.refuse_named_by_secret([item.case])
         case = scope.case(item.case)
         before = tuple([scope.attempt(each) for each in item.before])
         attempt = scope.attempt(item.attempt)
@@ -82,17 +86,18 @@ class Redacting:
         hidden = Hidden(case, scope, touches=bool(scope.secrets))
         return item._replace(attempt=attempt, before=before, source=None, hidden=hidden)
 
-    def _refuse_named_by_secret(self, case: Case) -> None:
-        """What names a case is written in files, typed on command lines and compared between runs."""
-        if case.id in self._sound and case.cluster is None and self._project.cluster is None:
-            return
-        for what, name in (("the id", case.id), ("the cluster", self._project.cluster_of(case) or "")):
-            hidden = self._redactor.scope().text(name)
-            if hidden != name:
-                message = f"{what} of a case holds what `redact:` takes out: {hidden}"
-                hint = "name it otherwise, or leave the rule out"
-                raise UsageError(Problem("OLO422", message, hint, file=self._project.config, line=0))
-        self._sound.add(case.id)
+    def refuse_named_by_secret(self, cases: Iterable[Case]) -> None:
+        """What names a case is written in files, typed on command lines and compared between runs.
+
+        Errors: UsageError for the first whose id or cluster holds a secret.
+        """
+        for case in cases:
+            for what, name in (("id", case.id), ("cluster", self._project.cluster_of(case))):
+                hidden = self._redactor.scope().text(name)
+                if hidden != name:
+                    message = f"the {what} of a case holds what `redact:` takes out: {hidden}"
+                    hint = "name it otherwise, or leave the rule out"
+                    raise UsageError(Problem("OLO422", message, hint, file=self._project.config))
 
     def judged(self, item: Attempted, attempt: Attempt, said: Mapping[str, Judgment]) -> tuple[Judgment, ...]:
         """The verdicts on an attempt at the item's case: those that it would have had with its secrets, or missing.

@@ -60,6 +60,8 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
     if planned is not None:
         project = _at_a_time(project, system, planned.concurrency)
     redacting = Redacting.of(project)
+    if redacting is not None:
+        redacting.refuse_named_by_secret(cases)
     with ExitStack() as workers:
         with nullcontext() if resumed else _failure_kept(project, request, ports):
             loaded = workers.enter_context(ports.code.load(project, in_process=request.in_process))
@@ -287,8 +289,8 @@ class _Printed:
     @property
     def log(self) -> str:
         """All of it so far, each worker's after the other's; what was printed ``before`` the run was resumed first."""
-        printed = "".join(worker.log for worker in self._workers)
-        return self._before + (printed if self._redacting is None else self._redacting.text(printed))
+        printed = [worker.log for worker in self._workers]
+        return self._before + "".join(printed if self._redacting is None else map(self._redacting.log, printed))
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from oloproof.model.project import (
     SystemSpec,
     trajectory_readers,
 )
-from oloproof.model.redaction import Redaction
+from oloproof.model.redaction import SPARE_CHARS, Redaction
 from oloproof.model.run import IntervalChoice
 from oloproof.model.tally import MIN_SLICE_SUPPORT
 from oloproof.project import codes, shape
@@ -112,6 +112,8 @@ def read_project(root: Node, config: Path, problems: Problems, departure: Depart
     tried = values.get("trials") if trials is None else trials
     _check_trials(tried, system, written, measures, problems, repeated=trials is not None)
     redact = _redaction(values.get("redact"), written, measures, problems)
+    if redact is not None and system is not None and not isinstance(system.kind, RecordedSystem):
+        system = replace(system, kind=replace(system.kind, spare_chars=SPARE_CHARS))
     policy_problems = Problems(str(config.parent / DEFAULT_POLICY))
     recorded_system = system is not None and isinstance(system.kind, RecordedSystem)
     measurable = replace(measures.measurable, recorded=recorded_system)

@@ -30,8 +30,8 @@ _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
 class Limits(Struct, frozen=True):
-    """How many characters are kept of a live attempt's texts: more than that was sent, so that no secret is cut in two.
-    ``cut`` is the line that says so at the end of what was printed."""
+    """How many characters are kept of a live attempt's texts, and bytes of what was printed (``log``). More than that
+    was sent, so that no secret is cut in two. ``cut`` is the line that says so at the end of what was printed."""
 
     message: int
     traceback: int
@@ -86,7 +86,7 @@ class Scope:
             state=None if state is None else self._state(state),
             output=self._root("output", attempt.output),
             error=None if error is None else self._error(error),
-            log=self._log(attempt.log),
+            log=self.log(attempt.log),
         )
 
     def judgment(self, judgment: Judgment) -> Judgment:
@@ -261,12 +261,12 @@ class Scope:
         cut = next((stop for start, stop, _ in self._finder.found(data) if start < begin < stop), begin)
         return self.text(data[cut:].decode("utf-8", "surrogatepass"))
 
-    def _log(self, log: str) -> str:
-        limits = self._limits
-        if limits is None or len(log) <= limits.log:
+    def log(self, log: str) -> str:
+        """What was printed, up to the limit, in bytes as it was written."""
+        data, limits = log.encode("utf-8", "surrogatepass"), self._limits
+        if limits is None or len(data) <= limits.log:
             return self.text(log)
-        kept = self.text(log, limit=limits.log).removesuffix(limits.cut).removesuffix("\n")
-        return f"{kept}\n{limits.cut}"
+        return f"{self.text(log, limit=len(data[: limits.log].decode('utf-8', 'ignore')))}\n{limits.cut}"
 
 
 def _by_value(value: Json) -> Json:

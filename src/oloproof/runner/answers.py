@@ -100,14 +100,14 @@ def question(order: RunCase) -> bytes:
     return msgspec.json.encode(asked) + b"\n"
 
 
-def answer(data: bytes, order: RunCase, failure: AttemptError | None = None) -> Answer:
+def answer(data: bytes, order: RunCase, failure: AttemptError | None = None, *, spare: int = 0) -> Answer:
     """What ``data``, all that a system answered, says of the case.
 
     ``failure`` is how the system ended otherwise than well: then there is no output that could be trusted, a last line
     that was cut short is nobody's fault, and what was streamed is a prefix. A document that came with a whole
-    trajectory before that leaves it finished.
+    trajectory before that leaves it finished. What an error quotes is cut so many bytes later as ``spare`` says.
     """
-    told = _Told(order)
+    told = _Told(order, spare)
     wrong = told.read(data, is_cut=failure is not None)
     if wrong is None and told.document is None:
         wrong = "no document ended its answer" if data.strip() else "it answered nothing"
@@ -131,8 +131,9 @@ def answer(data: bytes, order: RunCase, failure: AttemptError | None = None) -> 
 class _Told:
     """An answer as far as it could be read."""
 
-    def __init__(self, order: RunCase) -> None:
+    def __init__(self, order: RunCase, spare: int) -> None:
         self._order = order
+        self._spare = spare
         self._events: list[Event] = []
         self.document: Line | None = None
 
@@ -142,8 +143,8 @@ class _Told:
             return f"its answer takes more than {MAX_ANSWER_BYTES} bytes"
         lines = list(_lines(data))
         for position, (number, text) in enumerate(lines):
-            line = _line(text)
-            if isinstance(line, str) and position == 0 and isinstance(whole := _line(data), Line):
+            line = _line(text, self._spare)
+            if isinstance(line, str) and position == 0 and isinstance(whole := _line(data, self._spare), Line):
                 return self._take(whole)  # one document that is printed over several lines
             if isinstance(line, str) and is_cut and position == len(lines) - 1:
                 return None
@@ -170,7 +171,7 @@ class _Told:
     def _end_with(self, line: Line) -> str | None:
         asked = self._order
         if line.case is not UNSET and line.case != asked.case_id:
-            return f"is for case {line.case[:100]!r}, and {asked.case_id!r} was asked"
+            return f"is for case {line.case[: 100 + self._spare]!r}, and {asked.case_id!r} was asked"
         if line.trial is not UNSET and line.trial != asked.trial:
             return f"is for trial {line.trial}, and {asked.trial} was asked"
         streamed = line.terminal_status is not UNSET or line.truncated is not UNSET
@@ -228,7 +229,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, text
 
 
-def _line(text: bytes) -> Line | str:
+def _line(text: bytes, spare: int) -> Line | str:
     """What a line says, or what is wrong with it as the end of a sentence."""
     try:
         refuse_deep(text)
@@ -236,6 +237,6 @@ def _line(text: bytes) -> Line | str:
     except ValidationError as error:
         return f"is no answer: {error}"
     except (MsgspecError, RecursionError) as error:
-        return f"is no JSON: {error}, in {text[:60].decode(errors='replace')!r}"
+        return f"is no JSON: {error}, in {text[: 60 + spare].decode(errors='replace')!r}"
     repeated = repeated_key(text)
     return line if repeated is None else f"has the key {repeated!r} twice"

@@ -32,6 +32,7 @@ class CaseJob:
         timeout_s: float,
         sink: Callable[[Event], None],
         log: Log | None = None,
+        spare: int = 0,
     ) -> None:
         self.n = order.n
         self._order = order
@@ -39,6 +40,7 @@ class CaseJob:
         self._timeout_s = timeout_s
         self._recorder = Recorder(sink)
         self._log = log or CaseLog()
+        self._spare = spare
         self._started = perf_counter()
 
     def run(self) -> Ran:
@@ -100,7 +102,7 @@ class CaseJob:
             return self._ended_by(exc)
 
     def _ended_by(self, exc: BaseException) -> Ran:
-        error = system_error(message_of(exc), traceback=users_traceback(exc))
+        error = system_error(message_of(exc, self._spare), traceback=users_traceback(exc, self._spare))
         return self._ran(UNSET, with_cause(error, exc))
 
     def _ran(self, output: Json | UnsetType, error: AttemptError | None, over: str = "the case is over") -> Ran:

@@ -96,8 +96,10 @@ class _Command:
         finally:
             with self._lock:
                 self._running.discard(process)
-        said = answer(bytes(process.printed), order, failure)
-        return said.ran(order, duration_ms=(perf_counter() - started) * 1000, log=kept_text(bytes(process.told)))
+        spare = self._kind.spare_chars
+        said = answer(bytes(process.printed), order, failure, spare=spare)
+        log = kept_text(bytes(process.told), spare)
+        return said.ran(order, duration_ms=(perf_counter() - started) * 1000, log=log)
 
 
 class _Process:
@@ -109,6 +111,7 @@ class _Process:
         self.told = bytearray()
         self._unsent = memoryview(asked)
         self._timeout_s = kind.timeout_s
+        self._spare = kind.spare_chars
         self._until = monotonic() + kind.timeout_s
         self._process = subprocess.Popen(
             kind.command,
@@ -130,7 +133,7 @@ class _Process:
                 pass
         if failure is None and self._process.returncode:
             status = self._process.returncode
-            message = f"the command {how_it_ended(status)}{_last_line(self.told)}"
+            message = f"the command {how_it_ended(status)}{_last_line(self.told, self._spare)}"
             failure = system_error(message, infrastructure=of_exit_status(status))
         return failure
 
@@ -197,11 +200,11 @@ class _Process:
         if stream is self._process.stdout:
             self.printed += data
         else:
-            self.told += data[: LOG_BYTES + 1 - len(self.told)]
+            self.told += data[: LOG_BYTES + self._spare + 1 - len(self.told)]
         return bool(data)
 
 
-def _last_line(told: bytearray) -> str:
+def _last_line(told: bytearray, spare: int) -> str:
     """What a program said last before it failed, which mostly is why."""
-    lines = kept_text(bytes(told)).strip().splitlines()
-    return f": {lines[-1].strip()[:_LAST_LINE]}" if lines else ""
+    lines = kept_text(bytes(told), spare).strip().splitlines()
+    return f": {lines[-1].strip()[: _LAST_LINE + spare]}" if lines else ""

@@ -90,14 +90,14 @@ class _Server:
             except Exception as exc:  # what came until then is a prefix
                 failure = self._failure(exc)
             if not response.is_success:
-                said = f"{response.status_code} {response.reason_phrase}{_shown(body)}"
+                said = f"{response.status_code} {response.reason_phrase}{_shown(body, self._kind.spare_chars)}"
                 failure = system_error(
                     f"the server answered {said}",
                     infrastructure=of_status(response.status_code),
                     retry_after_s=seconds_to_wait(response.headers.get("retry-after")),
                 )
                 body.clear()
-        return answer(bytes(body), order, failure)
+        return answer(bytes(body), order, failure, spare=self._kind.spare_chars)
 
     def _failure(self, exc: Exception) -> AttemptError:
         import httpx
@@ -111,6 +111,6 @@ class _Server:
         return AttemptError(kind="timeout", message=f"no answer within {self._kind.timeout_s:g} s")
 
 
-def _shown(body: bytearray) -> str:
-    said = bytes(body[:_SHOWN]).decode("utf-8", "replace").strip()
+def _shown(body: bytearray, spare: int) -> str:
+    said = bytes(body[: _SHOWN + spare]).decode("utf-8", "replace").strip()
     return f": {said}" if said else ""

@@ -37,6 +37,7 @@ class LocalSystem:
         self.identity = declared_by(system)
         self.log = ""
         self._timeout_s = kind.timeout_s
+        self._spare = kind.spare_chars
         self._system = system
         self._stopping = False
         self.warnings: tuple[str, ...] = ()
@@ -112,7 +113,8 @@ class LocalSystem:
             self._stopping = self._stopping or not may_launch()
 
     def _attempt(self, turn: Turn) -> Attempt:
-        job = CaseJob(order_of(0, turn), self._system, timeout_s=self._timeout_s, sink=_nowhere)
+        order = order_of(0, turn)
+        job = CaseJob(order, self._system, timeout_s=self._timeout_s, sink=_nowhere, spare=self._spare)
         with _streams_kept():
             ran = self.complete(job.run_async()) if self._system.is_async else Context().run(job.run)
         # The same way over JSON as from a worker, so that what is judged is the same.

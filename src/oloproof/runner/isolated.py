@@ -28,7 +28,8 @@ class IsolatedSystem:
     """A system in a pool of workers."""
 
     def __init__(self, kind: CallableSystem, config: str) -> None:
-        self._load = LoadSystem(kind.target, os.fsencode(kind.directory), kind.timeout_s, kind.memory_mb)
+        directory = os.fsencode(kind.directory)
+        self._load = LoadSystem(kind.target, directory, kind.timeout_s, kind.memory_mb, kind.spare_chars)
         self._config = config
         self._pool = Pool(self._ask, concurrency=kind.concurrency, launching=kind.launching)
         self._lock = Lock()

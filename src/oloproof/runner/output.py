@@ -36,9 +36,10 @@ class CaseLog:
 
     before = ""
 
-    def __init__(self) -> None:
+    def __init__(self, spare: int = 0) -> None:
         self._parts: list[str] = []
-        self._left = LOG_BYTES + 1
+        self._spare = spare
+        self._left = LOG_BYTES + spare + 1
 
     def write(self, text: str) -> None:
         if self._left > 0:
@@ -46,7 +47,7 @@ class CaseLog:
         self._left -= len(text)
 
     def end(self) -> str:
-        return kept_text(to_bytes("".join(self._parts)))
+        return kept_text(to_bytes("".join(self._parts)), self._spare)
 
 
 def to_bytes(text: str) -> bytes:
@@ -54,14 +55,15 @@ def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def kept_text(data: bytes) -> str:
-    """The first 64 KiB of what was printed, and a line that says so where there was more."""
-    is_cut = len(data) > LOG_BYTES
-    text = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(data[:LOG_BYTES], final=not is_cut)
-    if len(text) > LOG_BYTES // 4:  # a byte that is no UTF-8 takes four characters
+def kept_text(data: bytes, spare: int = 0) -> str:
+    """The first 64 KiB of what was printed, or so many bytes more, and a line that says so where there was more."""
+    most = LOG_BYTES + spare
+    is_cut = len(data) > most
+    text = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(data[:most], final=not is_cut)
+    if len(text) > most // 4:  # a byte that is no UTF-8 takes four characters
         told = text.encode()
-        is_cut = is_cut or len(told) > LOG_BYTES
-        text = told[:LOG_BYTES].decode("utf-8", "ignore")
+        is_cut = is_cut or len(told) > most
+        text = told[:most].decode("utf-8", "ignore")
     return f"{text}\n{CUT}" if is_cut else text
 
 

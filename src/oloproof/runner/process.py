@@ -57,15 +57,17 @@ output that a later step takes for a verdict."""
 class RunLog:
     """The first 64 KiB of what workers printed that belongs to no case."""
 
-    def __init__(self) -> None:
+    def __init__(self, spare: int = 0) -> None:
         self._kept = b""
+        self.spare = spare
+        """How many bytes more than that are kept."""
 
     def write(self, data: bytes) -> None:
-        self._kept += data[: LOG_BYTES + 1 - len(self._kept)]
+        self._kept += data[: LOG_BYTES + self.spare + 1 - len(self._kept)]
 
     def text(self, more: bytes = b"") -> str:
         """What was kept, and ``more`` behind it."""
-        return kept_text(self._kept + more)
+        return kept_text(self._kept + more, self.spare)
 
 
 class Remains(Struct, frozen=True):
@@ -183,7 +185,7 @@ class WorkerProcess:
 
     def printed(self) -> bytes:
         """What it printed and has not told in an answer, below :attr:`heading`."""
-        data = unread(self._spool)
+        data = unread(self._spool, self._log.spare)
         return self.heading + data if data else b""
 
     def bury(self) -> Remains:

@@ -44,12 +44,14 @@ class Declared(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class LoadSystem(Struct, frozen=True, tag="load_system"):
     """Load the system. ``directory`` is a path in the file system's own bytes, which need not be text. ``memory_mb`` is
-    how many mebibytes of address space the worker may have, None as many as it likes."""
+    how many mebibytes of address space the worker may have, None as many as it likes. Of texts with a limit so many
+    ``spare_chars`` more are sent."""
 
     target: str
     directory: bytes
     timeout_s: float
     memory_mb: int | None = None
+    spare_chars: int = 0
 
 
 class LoadEvaluators(Struct, frozen=True, tag="load_evaluators"):

@@ -25,6 +25,8 @@ class Spool:
         self._fd = fd
         self._lock = Lock()
         self._pid = os.getpid()
+        self.spare = 0
+        """How many bytes more than any log has are kept."""
 
     def write(self, data: bytes) -> None:
         """Append at once, whatever a print is in the middle of elsewhere."""
@@ -38,7 +40,7 @@ class Spool:
         with suppress(OSError), self._lock:
             size = os.fstat(self._fd).st_size
             if size:
-                data = os.pread(self._fd, min(size, _MOST), 0)
+                data = os.pread(self._fd, min(size, _MOST + self.spare), 0)
                 os.ftruncate(self._fd, 0)
                 return data
         return b""
@@ -46,18 +48,18 @@ class Spool:
     def cut(self) -> None:
         """Throw away what is past any log's length: a program that prints without end must not fill the memory."""
         with suppress(OSError), self._lock:
-            if os.fstat(self._fd).st_size > _MOST:
-                os.ftruncate(self._fd, _MOST)
+            if os.fstat(self._fd).st_size > _MOST + self.spare:
+                os.ftruncate(self._fd, _MOST + self.spare)
 
 
 class SpooledLog:
     """The log of the only case that runs: everything that is printed meanwhile, by whatever means."""
 
     def __init__(self, spool: Spool) -> None:
-        self.before = kept_text(spool.take())
+        self.before = kept_text(spool.take(), spool.spare)
         self._spool = spool
         self._lock = Lock()
-        self._left = _MOST
+        self._left = _MOST + spool.spare
         self._text: str | None = None
 
     def write(self, text: str) -> None:
@@ -68,7 +70,7 @@ class SpooledLog:
     def end(self) -> str:
         with self._lock:
             if self._text is None:
-                self._text = kept_text(self._spool.take())
+                self._text = kept_text(self._spool.take(), self._spool.spare)
             return self._text
 
 
@@ -79,9 +81,9 @@ def spool_file(opened: ExitStack) -> int:
     return fd
 
 
-def unread(fd: int) -> bytes:
+def unread(fd: int, spare: int = 0) -> bytes:
     """What the file holds, which the worker has not taken."""
-    return os.pread(fd, min(os.fstat(fd).st_size, _MOST), 0)
+    return os.pread(fd, min(os.fstat(fd).st_size, _MOST + spare), 0)
 
 
 def seal(fd: int) -> None:

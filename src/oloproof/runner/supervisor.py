@@ -68,7 +68,8 @@ class Supervisor(Generic[Job, Result]):
         ahead: int = AHEAD,
         launching: Launching = AT_ONCE,
     ) -> None:
-        self._log = RunLog()
+        self._spare = load.spare_chars if isinstance(load, LoadSystem) else 0
+        self._log = RunLog(self._spare)
         self._load = load
         self._desk = desk
         self._config = config
@@ -364,7 +365,7 @@ class Supervisor(Generic[Job, Result]):
         self._ahead = 0  # user code that keeps a worker from telling what it begins has no more than that to begin
         log = ""
         if self._begun and self._is_alone:
-            log = kept_text(remains.printed)
+            log = kept_text(remains.printed, self._spare)
         else:
             self._log.write(remains.printed)
         for n, began in self._begun.items():

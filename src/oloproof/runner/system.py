@@ -60,7 +60,7 @@ class WorkerSystem:
 
     def __init__(self, kind: CallableSystem, config: str) -> None:
         self._supervisor: Supervisor[Turn, Attempt] = Supervisor(
-            LoadSystem(kind.target, os.fsencode(kind.directory), kind.timeout_s),
+            LoadSystem(kind.target, os.fsencode(kind.directory), kind.timeout_s, spare_chars=kind.spare_chars),
             _Attempts(kind.launching.retry),
             config=config,
             concurrency=kind.concurrency,

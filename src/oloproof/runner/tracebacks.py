@@ -15,8 +15,8 @@ MAX_TRACEBACK = 16_000
 _OURS = (dirname(dirname(__file__)), dirname(importlib.__file__), "<frozen ")
 
 
-def message_of(exc: BaseException) -> str:
-    """``ValueError: no such order``, or what the exception did to the interpreter."""
+def message_of(exc: BaseException, spare: int = 0) -> str:
+    """``ValueError: no such order``, or what the exception did to the interpreter; cut so many characters later."""
     if isinstance(exc, SystemExit):
         return f"the code called sys.exit({exc.code if isinstance(exc.code, int) else ''})"
     if isinstance(exc, KeyboardInterrupt):
@@ -26,10 +26,10 @@ def message_of(exc: BaseException) -> str:
             "BdbQuit: the debugger was left. A breakpoint reaches the terminal with `oloproof run --case ID "
             "--in-process`"
         )
-    return excerpt(exception_text(exc))
+    return excerpt(exception_text(exc), spare)
 
 
-def users_traceback(exc: BaseException) -> str | None:
+def users_traceback(exc: BaseException, spare: int = 0) -> str | None:
     """The traceback cut to the user's frames, its causes included; None when there are none, or none can be shown."""
     try:
         told = traceback.TracebackException.from_exception(exc, compact=True)
@@ -44,8 +44,9 @@ def users_traceback(exc: BaseException) -> str | None:
         text = printable("".join(told.format()).rstrip())
     except BaseException:  # an exception's own code may raise anything, and must not end more than its case
         return None
-    if len(text) > MAX_TRACEBACK:
-        text = f"{text[: MAX_TRACEBACK // 4]}\n[…]\n{text[-MAX_TRACEBACK * 3 // 4 :]}"
+    most = MAX_TRACEBACK + 4 * spare
+    if len(text) > most:
+        text = f"{text[: most // 4]}\n[…]\n{text[-most * 3 // 4 :]}"
     return text
 
 
@@ -54,9 +55,10 @@ def has_users_frames(frames: TracebackType | None) -> bool:
     return any(not _is_ours(frame) for frame in traceback.extract_tb(frames))
 
 
-def excerpt(text: str) -> str:
-    """Text that fits on a screen."""
-    return printable(text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}…")
+def excerpt(text: str, spare: int = 0) -> str:
+    """Text that fits on a screen, or so many characters more."""
+    most = MAX_MESSAGE + spare
+    return printable(text if len(text) <= most else f"{text[:most]}…")
 
 
 def _is_ours(frame: traceback.FrameSummary) -> bool:

@@ -118,11 +118,12 @@ class Worker:
                 system = load_system(target, directory)
                 declared = declared_by(system)
                 is_async = system.is_async
-                several = len(self._slots) > 1
+                several, spare = len(self._slots) > 1, order.spare_chars
+                self._spool.spare = spare
 
                 def begin(order: RunCase, slot: Slot) -> CaseJob:
-                    log = CaseLog() if several else SpooledLog(self._spool)
-                    return CaseJob(order, system, timeout_s=timeout_s, sink=slot.write, log=log)
+                    log = CaseLog(spare) if several else SpooledLog(self._spool)
+                    return CaseJob(order, system, timeout_s=timeout_s, sink=slot.write, log=log, spare=spare)
 
             case LoadEvaluators(functions):
                 sys.argv = ["evaluators"]
@@ -138,7 +139,7 @@ class Worker:
         if isinstance(order, LoadSystem):
             set_up(system, order.target, self._complete)
             self._target, self._system = order.target, system if system.teardown is not None else None
-        self._send(encode(Ready(declared, kept_text(self._spool.take()), self._system is not None)))
+        self._send(encode(Ready(declared, kept_text(self._spool.take(), self._spool.spare), self._system is not None)))
 
     def _listen(self) -> None:
         try:

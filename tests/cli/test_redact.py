@@ -1,0 +1,207 @@
+"""Whatever an agent does with a secret, no file of the store and no surface has it."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from fakes.projects import NONE_WRONG, case, oloproof, project, spawned, write_lines
+
+SECRET = "ada.lovelace@example.org"
+LEAKY = """
+from oloproof import current_case, system
+
+SECRET = "ada.lovelace@example.org"
+
+
+@system(version="1", records=("agent_trajectory/v1",))
+def run(request):
+    print("printed", SECRET)
+    case = current_case()
+    case.state(before={SECRET: 1})
+    case.state({"n": SECRET})
+    with case.trace() as trace:
+        trace.tool_call("mail", {"to": SECRET, "raw": '{"to": "ada.lovelace\\\\u0040example.org"}'}, call_id=SECRET)
+        trace.tool_result("mail", error=SECRET)
+        trace.check("kept", False, detail=SECRET)
+        trace.checkpoint(SECRET, payload=[SECRET])
+        if request["how"] == "raise":
+            raise ValueError(SECRET)
+        if request["how"] == "long":
+            print("." * (65536 - len("printed ada.lovelace@example.org\\n") - 12) + SECRET)
+            raise ValueError("." * (2000 - len("ValueError: ") - 12) + SECRET)
+        if request["how"] == "die":
+            import os
+
+            os._exit(3)
+        trace.final(SECRET)
+    return {"answer": SECRET}
+
+
+def judge(case, output):
+    from oloproof import Verdict
+
+    return Verdict(False, "it said ada.lovelace" + "@example.org", found={"who": "ada.lovelace" + "@example.org"})
+"""
+RULES = [NONE_WRONG | {"metric": "kept"}]
+KEPT = {"type": "agent_constraints_satisfied", "criterion": "kept", "constraints": ["kept"]}
+EVALUATORS = [
+    KEPT,
+    {"type": "canary_absent", "criterion": "canary", "value": SECRET},
+    {"type": "exact_match", "criterion": "exact", "field": "answer", "value": SECRET},
+    {"type": "app:judge", "criterion": "mine"},
+]
+
+
+def cases() -> list[dict[str, object]]:
+    hows = ["say", "raise", "long", "die"]
+    return [case(how, {"how": how, "who": SECRET}) | {"metadata": {"of": SECRET}} for how in hows]
+
+
+def stored(directory: Path) -> str:
+    """All that the store's file holds, its compressed parts inflated."""
+    texts = []
+    with sqlite3.connect(directory / ".oloproof" / "oloproof.db") as db:
+        for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            cells = [cell for row in db.execute(f"SELECT * FROM {table}") for cell in row]
+            texts += [_inflated(cell) if isinstance(cell, bytes) else str(cell) for cell in cells]
+    return "\n".join(texts)
+
+
+def _inflated(data: bytes) -> str:
+    for start in (0, 1):
+        try:
+            return zlib.decompress(data[start:]).decode()
+        except zlib.error:
+            continue
+    return data.decode("latin-1")
+
+
+@pytest.mark.parametrize("more", [{}, {"concurrency": 4}, {"isolation": "process"}], ids=str)
+def test_no_file_and_no_surface_of_a_run_has_the_secret(tmp_path: Path, more: dict[str, object]) -> None:
+    system = {"callable": "app:run"} | more
+    config = {"redact": {}, "slices": ["metadata.of"], "system": system}
+    home = project(tmp_path, app=LEAKY, cases=cases(), evaluators=EVALUATORS, rules=RULES, **config)
+
+    outputs = ("--markdown", "out.md", "--html", "out.html", "--junit", "out.xml")
+    run = oloproof(home, "run", *outputs)
+    shown = [run.out, run.err, stored(home)]
+    shown += [(home / name).read_text() for name in ("out.md", "out.html", "out.xml")]
+    for how in ("say", "raise", "long", "die"):
+        shown.append(oloproof(home, "inspect", "--case", how).out)
+        shown.append(oloproof(home, "inspect", "--case", how, "--json").out)
+    shown.append(oloproof(home, "export", "latest", "--output", "out.jsonl").out)
+
+    assert run.code == 1
+    assert "email" in run.out
+    assert all("lovelace" not in text for text in shown)
+    assert "[redacted:email:1]" in shown[2]
+
+
+def test_a_secret_that_was_taken_out_makes_no_check_for_it_pass(tmp_path: Path) -> None:
+    home = project(tmp_path, app=LEAKY, cases=cases()[:1], evaluators=EVALUATORS, rules=RULES, redact={})
+
+    oloproof(home, "run")
+    judgments = oloproof(home, "inspect", "--case", "say", "--json").json["judgments"]
+
+    found = {each["criterion"]: (each["verdict"], each["reason"]) for each in judgments}
+    assert found == {
+        "kept": ("fail", None),
+        "canary": ("missing", "redacted"),
+        "exact": ("missing", "redacted"),
+        "mine": ("missing", "redacted"),
+    }
+
+
+def test_a_function_that_its_author_vouches_for_judges_and_what_it_says_is_redacted(tmp_path: Path) -> None:
+    redact = {"judged_as_is": ["mine"]}
+    home = project(tmp_path, app=LEAKY, cases=cases()[:1], evaluators=EVALUATORS, rules=RULES, redact=redact)
+
+    oloproof(home, "run")
+    (mine,) = [
+        each
+        for each in oloproof(home, "inspect", "--case", "say", "--json").json["judgments"]
+        if each["criterion"] == "mine"
+    ]
+
+    assert (mine["verdict"], mine["reason"]) == ("fail", "it said [redacted:email:1]")
+    assert mine["found"] == {"who": "[redacted:email:1]"}
+
+
+def test_a_command_tells_no_secret_by_its_errors(tmp_path: Path) -> None:
+    script = f"import sys; sys.stderr.write('x' * 292 + '{SECRET}'); sys.exit(3)"
+    system = {"command": [sys.executable, "-c", script], "records": ["agent_trajectory/v1"]}
+    home = project(tmp_path, cases=cases()[:1], evaluators=[KEPT], rules=RULES, redact={}, system=system)
+
+    oloproof(home, "run")
+
+    told = oloproof(home, "inspect", "--case", "say", "--json").out
+    assert "lovelace" not in told + stored(home)
+    assert "[redacted:email:1]" in told
+
+
+def test_recordings_are_redacted_as_they_are_read_and_their_file_stays(tmp_path: Path) -> None:
+    step = {"index": 1, "kind": "tool_call", "tool_name": "mail", "arguments": {"to": SECRET}}
+    row = {"case": "c1", "input": SECRET, "output": {"answer": SECRET}, "trajectory": {"steps": [step]}}
+    write_lines(tmp_path / "t.jsonl", [row])
+    home = project(
+        tmp_path, cases=None, evaluators=EVALUATORS[:3], rules=RULES, redact={}, system={"recorded": "t.jsonl"}
+    )
+
+    run = oloproof(home, "run")
+
+    told = oloproof(home, "inspect", "--case", "c1", "--json")
+    assert "lovelace" not in run.out + told.out + stored(home)
+    assert told.json["output"] == {"answer": "[redacted:email:1]"}
+    assert SECRET in (home / "t.jsonl").read_text()
+
+
+def test_the_id_of_a_case_is_no_place_for_a_secret(tmp_path: Path) -> None:
+    run = oloproof(project(tmp_path, cases=[case(SECRET)], redact={}), "run")
+
+    assert run.code == 2
+    assert "OLO422" in run.err
+    assert "lovelace" not in run.out + run.err
+
+
+def test_the_id_of_a_recorded_case_is_refused_as_it_is_read(tmp_path: Path) -> None:
+    write_lines(tmp_path / "t.jsonl", [{"case": SECRET, "input": 1, "output": 1}])
+    system = {"recorded": "t.jsonl"}
+    run = oloproof(project(tmp_path, cases=None, evaluators=[KEPT], rules=RULES, redact={}, system=system), "run")
+
+    assert run.code == 2
+    assert "OLO422" in run.err
+    assert "lovelace" not in run.out + run.err + stored(tmp_path)
+
+
+def test_events_tell_no_secret(tmp_path: Path) -> None:
+    home = project(tmp_path, app=LEAKY, cases=cases()[:2], evaluators=EVALUATORS, rules=RULES, redact={})
+
+    run = spawned(home, "run", "--json-events")
+
+    assert '"case_finished"' in run.out
+    assert "lovelace" not in run.out + run.err
+
+
+def test_other_rules_are_another_configuration(tmp_path: Path) -> None:
+    home = project(tmp_path, redact={"built_in": ["card"]})
+    oloproof(home, "run")
+    project(tmp_path, redact={"built_in": ["card", "email"]})
+
+    assert "OLO606" in oloproof(home, "gate").err
+
+
+def test_a_case_that_was_redacted_counts_as_changed_once_the_dataset_changed(tmp_path: Path) -> None:
+    rules = [NONE_WRONG, {"id": "new", "metric": "right", "kind": "max_new_failures", "max_new_failures": 0}]
+    home = project(tmp_path, cases=[case("c1", to=SECRET)], redact={}, rules=rules)
+    oloproof(home, "run", "--no-gate")
+    project(home, cases=[case("c1", to="eve@example.org")], redact={}, rules=rules)
+
+    run = oloproof(home, "run", "--baseline", "latest")
+
+    assert run.code != 0
+    assert "changed" in run.out
