@@ -187,6 +187,14 @@ def test_events_tell_no_secret(tmp_path: Path) -> None:
     assert "lovelace" not in run.out + run.err
 
 
+def test_a_cluster_is_no_place_for_a_secret_either(tmp_path: Path) -> None:
+    rows = [case("c1") | {"metadata": {"of": "shop-1"}}]
+    redact = {"fields": ["metadata.of"]}
+    run = oloproof(project(tmp_path, cases=rows, redact=redact, cluster="metadata.of"), "run")
+
+    assert (run.code, "OLO422" in run.err) == (2, True)
+
+
 def test_other_rules_are_another_configuration(tmp_path: Path) -> None:
     home = project(tmp_path, redact={"built_in": ["card"]})
     oloproof(home, "run")

@@ -24,6 +24,9 @@ FIELD_RULE: Final = "field"
 MARKER_RULE: Final = "marker"
 """The rule of a text that only looks like a marker: somebody wrote it."""
 
+DEPTH_RULE: Final = "depth"
+"""The rule of what is nested too deep to be looked through, and is not kept."""
+
 MARKER: Final = re.compile(r"\[redacted:([a-z][a-z0-9-]*):([0-9]+)\]")
 RULE_NAME: Final = r"^[a-z][a-z0-9-]{0,39}$"
 ANY_DEPTH: Final = "**"

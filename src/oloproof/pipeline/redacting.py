@@ -92,8 +92,11 @@ class Redacting:
         Errors: UsageError for the first whose id or cluster holds a secret.
         """
         for case in cases:
-            for what, name in (("id", case.id), ("cluster", self._project.cluster_of(case))):
-                hidden = self._redactor.scope().text(name)
+            scope = self._redactor.scope()
+            cluster, hidden_cluster = case.cluster, scope.text(case.cluster)
+            if self._project.cluster is not None:  # it is a part of the metadata, and may be a field that goes whole
+                cluster, hidden_cluster = self._project.cluster_of(case), self._project.cluster_of(scope.case(case))
+            for what, name, hidden in (("id", case.id, scope.text(case.id)), ("cluster", cluster, hidden_cluster)):
                 if hidden != name:
                     message = f"the {what} of a case holds what `redact:` takes out: {hidden}"
                     hint = "name it otherwise, or leave the rule out"

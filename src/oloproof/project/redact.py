@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from oloproof.errors import did_you_mean
-from oloproof.model.redaction import FIELD_RULE, MARKER_RULE, OwnPattern, Redaction
+from oloproof.model.redaction import DEPTH_RULE, FIELD_RULE, MARKER_RULE, OwnPattern, Redaction
 from oloproof.project import codes
 from oloproof.project.nodes import Fields, Items, Node
 from oloproof.project.problems import Problems, shown
@@ -16,7 +16,7 @@ from oloproof.redaction import BUILT_IN, PatternError, own_pattern
 def redaction_of(section: RedactSection, node: Node, problems: Problems, *, functions: Collection[str]) -> Redaction:
     """The rules as data. ``functions`` are the criteria that the evaluation worker judges."""
     assert isinstance(node, Fields)
-    taken = {*BUILT_IN, FIELD_RULE, MARKER_RULE}
+    taken = {*BUILT_IN, DEPTH_RULE, FIELD_RULE, MARKER_RULE}
     for each, place in zip(section.patterns, _items(node, "patterns"), strict=True):
         assert isinstance(place, Fields)
         if each.name in taken:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from oloproof.model.case import Attempt, AttemptError, Case, State
 from oloproof.model.judgment import Judgment
-from oloproof.model.redaction import FIELD_RULE, Redaction, marker
+from oloproof.model.redaction import DEPTH_RULE, FIELD_RULE, Redaction, marker
 from oloproof.model.trajectory import Checkpoint, ConstraintCheck, Step, Trajectory
 from oloproof.model.values import TAG, Json, has_unrepresentable
 from oloproof.redaction.fields import NOWHERE, Fields, Places
@@ -140,6 +140,14 @@ class Scope:
         return self._value(value, self._at(name))
 
     def _value(self, value: Json, places: Places) -> Json:
+        """A value without its secrets; what is nested deeper than can be walked through is not kept."""
+        try:
+            return self._walked(value, places)
+        except RecursionError:
+            self.secrets[DEPTH_RULE] += 1
+            return {TAG: "nested"}
+
+    def _walked(self, value: Json, places: Places) -> Json:
         if value is UNSET:
             return value
         if places and self._fields.are_whole(places):
@@ -152,7 +160,7 @@ class Scope:
         if kind is list:
             parts = []
             for index, part in enumerate(value):
-                parts.append(self._value(part, self._fields.into(places, str(index))))
+                parts.append(self._walked(part, self._fields.into(places, str(index))))
             return parts
         if kind is int or kind is float:
             return self._number(value)
@@ -168,7 +176,7 @@ class Scope:
             elif is_whole:
                 kept[self.text(key)] = self._whole(part)
             else:
-                kept[self.text(key)] = self._value(part, self._fields.into(places, key))
+                kept[self.text(key)] = self._walked(part, self._fields.into(places, key))
         return kept
 
     def _lost(self, tag: Json) -> Json:

@@ -147,6 +147,16 @@ def test_what_a_tag_quotes_may_be_cut_off_so_only_its_kind_is_kept():
     assert value_of({TAG: [["int 4111111111111111", "a@x.org"]]}) == {TAG: [["int", "[redacted:email:1]"]]}
 
 
+def test_what_is_nested_too_deep_to_be_looked_through_is_not_kept_and_counts():
+    deep: Any = "a@x.org"
+    for _ in range(5_000):
+        deep = {"in": [deep]}
+    found = scope()
+
+    assert value_of(deep, found) == {TAG: "nested"}
+    assert found.secrets == {"depth": 1}
+
+
 SECRET = "ada@x.org"
 
 
