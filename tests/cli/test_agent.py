@@ -118,20 +118,22 @@ def test_tenant_passages_and_budget_are_the_runs(home: Path) -> None:
 def test_without_a_corpus_it_says_that_nothing_could_be_retrieved(home: Path) -> None:
     done = agent(home, "anything")
     assert (done.code, done.out.splitlines()[-1]) == (0, "Nothing could be retrieved.")
+    assert done.err == "neither --app nor --corpus was given: there is nothing to retrieve\n"
 
 
 def test_a_run_that_waits_is_approved_and_resumed(home: Path) -> None:
-    waits = agent(home, "save it", app="writes")
+    waits = agent(home, "save it", "--tenant", "default", app="writes")
     assert waits.code == 4
-    line = re.search(r"^oloproof agent --resume (\w+) --approve (\w+) --by NAME$", waits.out, re.M)
-    assert line is not None
+    typed = f"oloproof agent --app {name_of(home)}:writes --tenant default --resume"
+    line = re.search(rf"^{typed} (\w+) --approve (\w+) --by NAME$", waits.out, re.M)
+    assert line is not None  # with what was typed, and with what was not left out
     run, digest = line.groups()
     still = agent(home, "--resume", run, app="writes")
     assert (still.code, "awaiting_approval" in still.out) == (4, True)
     forged = agent(home, "--resume", run, "--approve", "0" * 64, "--by", "mallory", app="writes")
     assert forged.code == 4
     foreign = agent(home, "--resume", run, "--approve", digest, "--by", "allen", "--tenant", "beta", app="writes")
-    assert (foreign.code, "there is no run" in foreign.err) == (5, True)
+    assert (foreign.code, "there is no run" in foreign.err, "--app or --state" in foreign.err) == (5, True, True)
     done = agent(home, "--resume", run, "--approve", digest, "--by", "allen", app="writes")
     assert (done.code, done.out.splitlines()[-1]) == (0, "done")
     again = agent(home, "--resume", run, "--approve", digest, "--by", "allen", app="writes")

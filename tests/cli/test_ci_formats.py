@@ -151,7 +151,7 @@ def test_tap_says_the_verdict_first_and_no_missing_case_is_ok(home: Path) -> Non
         f"not ok 3 - rule no-new: INSUFFICIENT_EVIDENCE: {NO_BASELINE} # TODO it does not block",
         "ok 4 - right: c1",
         "ok 5 - agent_tool_sequence: c1",
-        "not ok 6 - right: c 2: fail: –",
+        'not ok 6 - right: c 2: fail: "yes" → "no"',
         "not ok 7 - agent_tool_sequence: c 2: fail: expected 'look', found 'delete'",
         "not ok 8 - right: c3: missing: TypeError: 'int' object is not iterable (system_error)",
         "1..8",

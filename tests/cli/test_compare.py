@@ -345,3 +345,9 @@ def test_the_regression_example_shows_where_the_change_breaks(tmp_path: Path) ->
     assert (searches["fixed"], searches["broken"]) == (0, 8)
     assert searches["p"] == pytest.approx(0.5**9)
     assert groups["first_tool", "lookup_order"]["broken"] == 0
+
+
+@pytest.mark.parametrize("named", [(), ("latest",)])
+def test_without_two_names_it_says_how_to_name_them(tmp_path: Path, named: tuple[str, ...]) -> None:
+    done = oloproof(tmp_path, "compare", *named)
+    assert (done.code, done.out, "oloproof compare latest latest~1" in done.err) == (2, "", True)

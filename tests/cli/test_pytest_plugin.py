@@ -42,7 +42,8 @@ def test_nothing_happens_unasked(pytester: pytest.Pytester) -> None:
 def test_what_names_no_project_is_refused(pytester: pytest.Pytester) -> None:
     done = pytester.runpytest_inprocess(*ASKED)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines(["ERROR: --oloproof oloproof.yaml: there is no such file; `oloproof init` writes one"])
+    where = f"there is no such file in {pytester.path}"
+    done.stderr.fnmatch_lines([f"ERROR: --oloproof oloproof.yaml: {where}; `oloproof init` writes one"])
     done = pytester.runpytest_inprocess(*PLUGIN, "--oloproof-baseline", "latest")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
 

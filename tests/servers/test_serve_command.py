@@ -223,7 +223,7 @@ def test_ctrl_c_stops_the_agent_command_and_says_how_to_go_on(tmp_path: Path) ->
         said = process.stderr.readline()
         (tmp_path / "go").touch()
         assert process.wait(30) == 130
-    run = re.fullmatch(r"stopped; with the same options --resume (\w+) goes on with it\n", said)
+    run = re.fullmatch(r"stopped; go on with it: oloproof agent --app my_app:reading --resume (\w+)\n", said)
     assert run is not None, said
     done = subprocess.run([*command, "--resume", run[1]], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "done")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
-from oloproof.errors import Problem, UsageError, did_you_mean
+from oloproof.errors import Problem, UsageError, counted, did_you_mean
 from oloproof.reports.inert import inert
 from oloproof.reports.shapes import Table
 
@@ -55,7 +55,7 @@ class Rows(Sequence[R], Generic[R]):
             return self._by_key[which]
         except KeyError:
             hint = did_you_mean(str(which), map(str, self._by_key)) if len(self._by_key) <= 1000 else ""
-            raise KeyError(" ".join(filter(None, (f"no {which!r} among {len(self)} {self._title}.", hint)))) from None
+            raise KeyError(" ".join(filter(None, (f"no {which!r} among {self._counted()}.", hint)))) from None
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -75,9 +75,12 @@ class Rows(Sequence[R], Generic[R]):
         """The same as a data frame. UsageError where pandas is not installed."""
         return frame(self.to_dicts())
 
+    def _counted(self) -> str:
+        return counted(len(self), self._title.removesuffix("s"))
+
     def __repr__(self) -> str:
         shown = ", ".join(inert(str(row.key)) for row in self._rows[:5])
-        return f"<{len(self)} {self._title}: {shown}{', …' if len(self) > 5 else ''}>"
+        return f"<{self._counted()}: {shown}{', …' if len(self) > 5 else ''}>"
 
     def _repr_html_(self) -> str:
         from oloproof.api.html import table

@@ -11,6 +11,7 @@ from contextlib import aclosing
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from oloproof.cli.agents import service_options
 from oloproof.cli.common import COUNT, TEXT
@@ -22,6 +23,7 @@ from oloproof.service.asking import Ask, ask_from
 from oloproof.service.client import STREAM_ENDED, events_from
 from oloproof.service.errors import Refused
 
+_WHERE_RUNS_ARE = "a run is found by the options that it was begun with: --app or --state, --tenant, --principal"
 _KIND_WIDTH = max(len(kind.value) for kind in AgentEventKind)
 
 
@@ -100,10 +102,24 @@ async def _printed(events: Any) -> AgentEvent | None:
                 last = event
     except asyncio.CancelledError:  # Ctrl-C; said at once, since a function that hangs in a thread is waited for
         if last is not None:
-            words = f"stopped; with the same options --resume {_pasted(last.run_id)} goes on with it"
-            print(words, file=sys.stderr, flush=True)
+            print(f"stopped; go on with it: {_again(last.run_id)}", file=sys.stderr, flush=True)
         raise
     return last
+
+
+def _again(run_id: str) -> str:
+    """The command line that goes on with a run: as it was typed, with ``--resume`` in the place of the goal."""
+    context = click.get_current_context()
+    words = ["oloproof", "agent"]
+    for option in context.command.params:
+        name = option.name or ""
+        if not isinstance(option, click.Option) or name in ("resume", "approve", "by"):
+            continue
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            value = context.params[name]
+            for each in value if option.multiple else (value,):
+                words += [max(option.opts, key=len), _pasted(str(each))]
+    return " ".join([*words, "--resume", _pasted(run_id)])
 
 
 def _pasted(word: str) -> str:
@@ -140,7 +156,8 @@ def _line(event: AgentEvent) -> str:
 def _ended(last: AgentEvent | None) -> ExitCode:
     """Print the result; what the process exits with. Errors: AgentLoopError where the run failed."""
     if last is not None and last.kind is AgentEventKind.RUN_FAILED:
-        raise AgentLoopError(last.message or "the run failed", reason=last.error_code or "")
+        hint = _WHERE_RUNS_ARE if last.error_code == "not_resumable" else ""
+        raise AgentLoopError(last.message or "the run failed", reason=last.error_code or "", hint=hint)
     if last is None or last.result is None:
         raise BrokenError(
             "the stream ended before its run did", code=STREAM_ENDED, hint="--resume goes on with the run"
@@ -161,8 +178,8 @@ def _print_result(result: AgentRunResult) -> None:
         print(f"the answer was {result.egress.value} by the egress policy")
     if result.pending is not None:
         asked = result.pending
-        print(f"waits for an approval of {inert(asked.tool)} {inert_json(asked.arguments)}; with the same options:")
-        print(f"oloproof agent --resume {_pasted(result.run_id)} --approve {_pasted(asked.digest)} --by NAME")
+        print(f"waits for an approval of {inert(asked.tool)} {inert_json(asked.arguments)}; to approve it:")
+        print(f"{_again(result.run_id)} --approve {_pasted(asked.digest)} --by NAME")
     if result.final_answer is not None:
         answer = result.final_answer
         for line in inert_lines(answer) if isinstance(answer, str) else [inert_json(answer)]:

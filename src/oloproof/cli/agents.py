@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -64,6 +65,8 @@ def _opened(
         if corpora or state is not None or store is not None or store_env is not None:
             raise click.UsageError("--app brings its own tools and stores: leave out --corpus, --state and --store")
         return named(app)
+    if not corpora:
+        print("neither --app nor --corpus was given: there is nothing to retrieve", file=sys.stderr)
     address = _address(store, store_env)
     kept = None if address is None else PostgresStore(address)
     return without_credentials(STATE if state is None else state, corpora, store=kept)

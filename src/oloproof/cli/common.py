@@ -149,7 +149,7 @@ def show_report(report: Report, store: Store, *, config: Path, shown: Shown) -> 
     if shown.markdown is not None:
         from oloproof.reports.markdown import render as render_markdown
 
-        write_file(shown.markdown, [render_markdown(drawn)])
+        write_file(shown.markdown, [render_markdown(drawn, rows())])
     if shown.junit is not None:
         from oloproof.reports.junit import junit as render_junit
 
@@ -186,7 +186,7 @@ def _told_at_places(drawn: View, report: Report, store: Store, *, config: Path, 
     from oloproof.reports.markdown import render as render_markdown
     from oloproof.reports.remarks import regressions_first
 
-    actions.summarize(render_markdown(drawn))
+    actions.summarize(render_markdown(drawn, rows()))
     found = regressions_first(drawn, rows, places, report.comparison)
     return tuple(workflow_commands(found, inspect=drawn.inspect))
 

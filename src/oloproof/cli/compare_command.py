@@ -39,8 +39,8 @@ from oloproof.store import Store
 
 
 @click.command("compare")
-@click.argument("candidate")
-@click.argument("baseline")
+@click.argument("candidate", metavar="CANDIDATE", required=False)
+@click.argument("baseline", metavar="BASELINE", required=False)
 @config_option
 @click.option(
     "--membership",
@@ -56,8 +56,8 @@ from oloproof.store import Store
 @click.option("--no-content", is_flag=True, help="With --html: leave inputs, outputs, arguments and results out.")
 @json_option
 def command(
-    candidate: str,
-    baseline: str,
+    candidate: str | None,
+    baseline: str | None,
     config: Path,
     membership: Membership,
     no_gate: bool,
@@ -75,6 +75,8 @@ def command(
     Example:
       oloproof compare latest latest~1
     """
+    if candidate is None or baseline is None:
+        raise click.UsageError("name two runs, or a run and a baseline file: oloproof compare latest latest~1")
     if no_content and html is None:
         raise UsageError(Problem("OLO720", "--no-content goes with --html FILE"))
     project = load(config)

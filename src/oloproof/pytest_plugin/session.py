@@ -28,7 +28,8 @@ def watch_over(config: pytest.Config) -> None:
     for typed in config.getoption("oloproof_configs"):
         source = Source(number=len(sources), typed=typed, directory=directory)
         if not source.path.is_file():
-            raise pytest.UsageError(f"--oloproof {inert(typed)}: there is no such file; `oloproof init` writes one")
+            where = f"there is no such file in {inert(directory, TEXT_LIMIT)}"
+            raise pytest.UsageError(f"--oloproof {inert(typed)}: {where}; `oloproof init` writes one")
         sources.setdefault(source.path.resolve(), source)
     projects = Projects(config, sources, given)
     config.pluginmanager.register(projects, "oloproof-projects")

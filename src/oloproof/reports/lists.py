@@ -122,6 +122,13 @@ def judgment_line(criterion: str, judgment: Judgment) -> str:
     return ": ".join(filter(None, (inert(criterion), judgment.verdict, told, compared)))
 
 
+def verdict_line(name: str, row: VerdictRow) -> str:
+    """The same of a row, under a name of its own."""
+    told = reason_text(row.reason, row.told) if row.reason or row.told else ""
+    compared = contrast(row.expected, row.found) if row.verdict == "fail" and not row.told else ""
+    return ": ".join(filter(None, (name, row.verdict, told, compared)))
+
+
 def steps_text(steps: tuple[int, ...]) -> str:
     """Step numbers, runs of neighbours drawn together: ``1–3, 7``."""
     spans: list[list[int]] = []

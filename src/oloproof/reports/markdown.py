@@ -11,18 +11,22 @@ import re
 from collections.abc import Iterable, Sequence
 
 from oloproof.reports.figures import NOTHING
+from oloproof.reports.lists import failure_table
 from oloproof.reports.shapes import Table
-from oloproof.reports.view import DecisionRow, View
+from oloproof.reports.view import DecisionRow, VerdictRow, View
 
 LIMIT = 65_000
 """Bytes of UTF-8. A comment holds 65,536 characters; counting bytes is right however those are counted."""
+
+MOST_FAILURES = 50
+"""So many failing verdicts are listed: a reviewer reads no more of them in a comment."""
 
 _ROOM_FOR_TAIL = 1_000
 _SYNTAX = re.compile(r"[\\`*<>|&~]")
 
 
-def render(view: View) -> str:
-    """The whole comment, a newline at its end."""
+def render(view: View, verdict_rows: Iterable[VerdictRow] = ()) -> str:
+    """The whole comment, a newline at its end. Of the verdicts, those that failed are listed."""
     comment = _opened(view)
     for table in view.baseline:
         comment.listed(table)
@@ -46,6 +50,7 @@ def render(view: View) -> str:
     )
     comment.block("warnings", (f"- {_code(warning)}" for warning in view.warnings), opening="### Warnings\n\n")
     comment.block("approvals", (f"- {_code(approval)}" for approval in view.approvals), opening="### Approvals\n\n")
+    _fold_failures(comment, verdict_rows)
     comment.folded("Run", ("", ""), ((fact.label, _cell(fact.text)) for fact in view.facts))
     comment.folded(
         "Slices",
@@ -68,6 +73,20 @@ def render_comparison(view: View, tables: Iterable[Table], notes: Iterable[str])
         comment.listed(table, folded="slices" in table.title)
     comment.block("warnings", (f"- {_code(warning)}" for warning in view.warnings), opening="### Warnings\n\n")
     return comment.text()
+
+
+def _fold_failures(comment: _Comment, verdict_rows: Iterable[VerdictRow]) -> None:
+    """The first verdicts that failed, and how many there are."""
+    failed = 0
+    shown: list[VerdictRow] = []
+    for row in verdict_rows:
+        if row.verdict == "fail":
+            failed += 1
+            if failed <= MOST_FAILURES:
+                shown.append(row)
+    count = str(failed) if failed <= MOST_FAILURES else f"the first {MOST_FAILURES} of {failed}"
+    table = failure_table(shown)
+    comment.folded(f"Failures: {count}", table.columns, (tuple(map(_cell, row)) for row in table.rows))
 
 
 def _opened(view: View) -> _Comment:

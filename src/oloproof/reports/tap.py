@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from oloproof.reports.inert import TEXT_LIMIT, inert
-from oloproof.reports.lists import case_name, reason_text
+from oloproof.reports.lists import case_name, verdict_line
 from oloproof.reports.view import VerdictRow, View
 
 
@@ -33,7 +33,7 @@ def _points(view: View, rows: Iterable[VerdictRow]) -> Iterator[tuple[bool, str,
         if row.verdict == "pass":
             yield True, name, ""
         elif row.verdict != "excluded":
-            yield False, f"{name}: {row.verdict}: {reason_text(row.reason, row.told)}", ""
+            yield False, verdict_line(name, row), ""
 
 
 def _escaped(text: str) -> str:

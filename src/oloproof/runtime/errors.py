@@ -36,8 +36,8 @@ class AuditError(BrokenError):
 class AgentLoopError(BrokenError):
     """A run of the loop failed, or could not be resumed. ``reason`` is the stable code of the failure."""
 
-    def __init__(self, message: str, *, reason: str) -> None:
-        super().__init__(message, code="OLO753")
+    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
+        super().__init__(message, code="OLO753", hint=hint)
         self.reason = reason
 
 

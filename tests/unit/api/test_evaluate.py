@@ -259,12 +259,12 @@ def test_a_stored_run_is_gated_by_nobody_else(tmp_path):
     assert [each.id for each in again.cases] == ["c1", "c2"]
     assert again.metrics.to_dicts() == found.metrics.to_dicts()
     assert again.cases["c1"].to_document() == found.cases["c1"].to_document()
-    with pytest.raises(UsageError, match="no run is called"):
+    with pytest.raises(UsageError, match="no run is called 'x'; the newest are: "):
         oloproof.load_run("x", path=tmp_path)
 
 
 def test_there_is_no_run(tmp_path):
-    with pytest.raises(UsageError, match="no run has been stored"):
+    with pytest.raises(UsageError, match="no run has been stored here; `oloproof run` makes one"):
         oloproof.load_run(path=tmp_path)
     assert list(tmp_path.iterdir()) == []
 

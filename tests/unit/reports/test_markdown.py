@@ -17,12 +17,12 @@ from oloproof.model.run import Report
 from oloproof.model.tally import Measured, PairTable, Rate, SliceGroup, Tally
 from oloproof.reports.comparison import MOST_FLIPS
 from oloproof.reports.inert import inert
-from oloproof.reports.markdown import LIMIT, render, render_comparison
+from oloproof.reports.markdown import LIMIT, MOST_FAILURES, render, render_comparison
 from oloproof.reports.shapes import Table
-from oloproof.reports.view import view
+from oloproof.reports.view import VerdictRow, view
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-OURS = re.compile(r"</?details>|</?summary>|Run|Slices|\s")
+OURS = re.compile(r"</?details>|</?summary>|Run|Slices|Failures: [a-z0-9 ]+|\s")
 
 
 def tokens(text: str) -> list[Token]:
@@ -110,6 +110,25 @@ def test_hostile_cases_of_a_baseline_are_escaped() -> None:
     before = sum(token.type == "td_open" for token in tokens(plain))
     # One more line of facts, a criterion, and of the cases as many as are told, and how many more there are.
     assert_harmless(text, cells=before + 2 + 5 + 3 * (MOST_FLIPS + 1))
+
+
+def test_failures_are_listed_inert_and_folded() -> None:
+    rows = [
+        *(VerdictRow(case=text, criterion=text, verdict="fail", expected=text, found=text) for text in NASTY),
+        VerdictRow(case="c1", criterion="right", verdict="pass"),
+        VerdictRow(case="c2", criterion="right", verdict="missing", reason="timeout"),
+    ]
+    before = sum(token.type == "td_open" for token in tokens(render(view(support()))))
+    text = render(view(support()), rows)
+    assert f"<summary>Failures: {len(NASTY)}</summary>" in text
+    assert_harmless(text, cells=before + 5 * len(NASTY))
+
+
+def test_of_many_failures_the_first_are_listed_and_all_are_counted() -> None:
+    rows = (VerdictRow(case=f"c{n}", criterion="right", verdict="fail") for n in range(MOST_FAILURES + 7))
+    text = render(view(support()), rows)
+    assert "<summary>Failures: the first 50 of 57</summary>" in text
+    assert ("| `c49` |" in text, "| `c50` |" in text) == (True, False)
 
 
 def test_a_run_that_is_not_gated_says_so_in_its_title() -> None:
