@@ -59,6 +59,22 @@ Isolation = Literal["worker", "process"]
 """Whether cases share one worker process, or each has one while it runs."""
 
 
+Executor = Literal["local", "ray"]
+"""Where the cases of a callable run: on this machine, or on those of a Ray cluster."""
+
+Shipping = Literal["shared", "upload"]
+"""How a project's files come to other machines: they lie there under the same path, or are sent along."""
+
+
+class RayExecutor(Struct, frozen=True, kw_only=True):
+    """A Ray cluster. ``address`` None: the one that ``RAY_ADDRESS`` names, or else one that is started on this machine
+    for the run. ``env`` names the environment variables that are taken along."""
+
+    address: str | None = None
+    code: Shipping = "shared"
+    env: tuple[str, ...] = ()
+
+
 class Backoff(Struct, frozen=True, kw_only=True):
     """How long an attempt waits before it is made again: ``first_s``, then twice as long each time, but never longer
     than ``max_s``."""
@@ -150,9 +166,11 @@ class RecordedSystem(Struct, frozen=True, kw_only=True):
 
 
 class SystemSpec(Struct, frozen=True, kw_only=True):
-    """``system:``. ``name``, ``version`` and ``records`` are None where the decorator is to say them."""
+    """``system:``. ``name``, ``version`` and ``records`` are None where the decorator is to say them. Without an
+    ``executor`` its cases run on this machine."""
 
     kind: LiveSystem | RecordedSystem
+    executor: RayExecutor | None = None
     name: str | None = None
     version: str | None = None
     records: tuple[str, ...] | None = None

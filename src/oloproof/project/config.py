@@ -34,6 +34,7 @@ from oloproof.model.run import IntervalChoice
 from oloproof.model.tally import MIN_SLICE_SUPPORT
 from oloproof.project import codes, shape
 from oloproof.project.codes import CONFIG
+from oloproof.project.executors import idle_executor, read_executor
 from oloproof.project.measures import Measures, read_measures
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe
 from oloproof.project.policy import DEFAULT_POLICY, Measurable, policy_of, read_policy
@@ -106,6 +107,8 @@ def read_project(root: Node, config: Path, problems: Problems, departure: Depart
     system = None if section is None else _system(section, written, config.parent, recorded, problems)
     if imported is not None and system is not None and isinstance(system.kind, RecordedSystem):
         system = replace(system, kind=replace(system.kind, imported=imported))
+    if system is not None:
+        system = replace(system, executor=read_executor(values, system, written, problems))
     if not departure.has_cases:
         _check_dataset(values.get("dataset"), written, section, config.parent, problems)
     _check_records(section, written, measures, problems)
@@ -142,7 +145,7 @@ def read_project(root: Node, config: Path, problems: Problems, departure: Depart
         expected_cases=values.get("cases"),
         user_evaluators=tuple(measures.users),
         config_digest=_digest(values, section, measures),
-        warnings=_idle_keys(section, written),
+        warnings=(*_idle_keys(section, written), *idle_executor(values)),
     )
 
 

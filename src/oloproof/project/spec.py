@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from oloproof.model.case import Infrastructure
 from oloproof.model.decision import IntervalMethod, Policy
-from oloproof.model.project import MOST_TRIALS, Isolation, QuantitySource, Retry, TraceFormat
+from oloproof.model.project import MOST_TRIALS, Executor, Isolation, QuantitySource, Retry, Shipping, TraceFormat
 from oloproof.model.redaction import RULE_NAME
 from oloproof.model.run import IntervalChoice
 from oloproof.model.stopping import StopMethod
@@ -129,6 +129,20 @@ class SystemSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     retry: RetrySection | None = None
 
 
+class RaySection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The Ray cluster that cases run on."""
+
+    address: Annotated[
+        Argument | None,
+        Meta(description="host:port of its head, or auto; default: RAY_ADDRESS, or a cluster on this machine."),
+    ] = None
+    code: Annotated[
+        Shipping,
+        Meta(description="shared: this directory is there under the same path; upload: it is sent along."),
+    ] = "shared"
+    env: Annotated[tuple[Name, ...], Meta(description="Environment variables that are taken along, by name.")] = ()
+
+
 class QuantileEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A quantile of a quantity over the cases: 95 % of the cases took at most this many steps."""
 
@@ -210,6 +224,8 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         MetadataPath | None, Meta(description="metadata.<path>: cases with the same value there are not independent.")
     ] = None
     metrics: Annotated[Any, Meta(description="Further metrics, beside the rate of each criterion.")] = ()
+    executor: Annotated[Executor, Meta(description="Where the cases of a callable run: local, or ray.")] = "local"
+    ray: RaySection = RaySection()
     interval: IntervalSection = IntervalSection()
     slices: Annotated[
         Any, Meta(description="Groups of cases that reports show apart: metadata.<path>, first_tool, route, …")

@@ -29,11 +29,16 @@ def load(project: Project, *, in_process: bool = False) -> AbstractContextManage
     Errors, on entering the block: UsageError when the name of the system is wrong, BrokenError when what it names
     fails to load. ValueError when the project's system is not run.
     """
+    executor = project.system.executor
     match project.system.kind:
         case CallableSystem() as kind if in_process:
             from oloproof.runner.inprocess import local_system
 
             return local_system(kind, project.config)
+        case CallableSystem() as kind if executor is not None:
+            from oloproof.runner.ray.system import RaySystem
+
+            return RaySystem(kind, executor, project.config).started()
         case CallableSystem(isolation="process") as kind:
             from oloproof.runner.isolated import IsolatedSystem
 

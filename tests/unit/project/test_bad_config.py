@@ -174,7 +174,7 @@ TABLE = [
         "unknown key far",
         alter(tail="zzz: 3\n"),
         ["7:1: unknown key 'zzz' [OLO105]"],
-        "the keys are: version, project, system, evaluators, dataset, cases, trials, cluster, metrics, interval, slices, min_slice_support, redact, policy",
+        "the keys are: version, project, system, evaluators, dataset, cases, trials, cluster, metrics, executor, ray, interval, slices, min_slice_support, redact, policy",
     ),
     Bad(
         "missing project", alter(("project: p\n", "")), ["1:1: the configuration needs the key 'project' [OLO106]"], ""

@@ -1,0 +1,172 @@
+"""The way to a Ray cluster, within a bounded time: one that is there, or one of this machine alone for the run."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from oloproof.errors import BrokenError, Problem, UsageError
+from oloproof.model.project import RayExecutor
+
+LOCAL = "local"
+CONNECT_S = 5.0
+"""How long the address may take to answer at all."""
+
+PROBE_S = 30.0
+"""How long a cluster may take to let a program in."""
+
+LEFT_BEHIND = (".oloproof/", ".git/", ".venv/", "venv/", "__pycache__/", ".env", ".env.*")
+"""What is never sent along with a project's files: its store, its history, its environment, and its secrets."""
+
+_OBJECT_STORE_BYTES = 256 * 1024 * 1024
+_HOST_AND_PORT = re.compile(r"(?P<host>[^\s:/]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+_START = "ray: {address: HOST:PORT} names the head's, as `ray start --head` prints it"
+
+_QUIETLY = {
+    "configure_logging": False,
+    "log_to_driver": False,
+    "logging_level": "ERROR",
+}
+
+_PROBE = "import ray, sys; ray.init(address=sys.argv[1], configure_logging=False, log_to_driver=False); ray.shutdown()"
+
+
+@contextmanager
+def connected(executor: RayExecutor, directory: str, *, config: str) -> Iterator[Any]:
+    """Ray, connected until the block ends.
+
+    Errors: UsageError when Ray is not installed or the address is none; BrokenError when no cluster lets us in.
+    """
+    ray = _ray(config)
+    address = executor.address or os.environ.get("RAY_ADDRESS") or LOCAL
+    options: dict[str, Any] = dict(_QUIETLY)
+    if address == LOCAL:
+        options |= {"include_dashboard": False, "object_store_memory": _OBJECT_STORE_BYTES}
+    else:
+        _probe(address, where=config if executor.address else None)
+        if executor.code == "upload":
+            options["runtime_env"] = {"working_dir": directory, "excludes": list(LEFT_BEHIND)}
+    with _quiet(ray):
+        try:
+            with _handlers_kept(), _usage_untold():
+                _init(ray, address, options)
+            yield ray
+        finally:
+            with _handlers_kept():
+                ray.shutdown()
+
+
+def is_upload(executor: RayExecutor) -> bool:
+    """The project's files are sent along; to a cluster of this machine alone they need not be."""
+    address = executor.address or os.environ.get("RAY_ADDRESS") or LOCAL
+    return executor.code == "upload" and address != LOCAL
+
+
+def _ray(config: str) -> Any:
+    try:
+        import ray
+    except ImportError:
+        hint = "pip install 'oloproof[ray]'"
+        raise UsageError(Problem("OLO430", "executor: ray needs the library Ray", hint, file=config)) from None
+    return ray
+
+
+def _init(ray: Any, address: str, options: dict[str, Any]) -> None:
+    try:
+        ray.init(address=address, **options)
+    except Exception as exc:  # of many kinds, by what it was that went wrong
+        raise _nobody(address, f"{type(exc).__name__}: {str(exc).strip()[:500]}") from None
+
+
+@contextmanager
+def _quiet(ray: Any) -> Iterator[None]:
+    """Ray prints to this process's standard output what befalls the cluster's machines, unasked, and its own advice to
+    standard error: what is to be known of both is told where the run is."""
+    logger, inner = logging.getLogger("ray"), ray._private.worker
+    level, printing = logger.level, getattr(inner, "_worker_logs_enabled", True)
+    logger.setLevel(logging.ERROR)
+    inner._worker_logs_enabled = False
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        inner._worker_logs_enabled = printing
+
+
+def _probe(address: str, *, where: str | None) -> None:
+    """See that the cluster lets a program in. Ray itself waits for minutes, cannot be interrupted, and ends the whole
+    process at last: so another process asks first."""
+    if address != "auto":
+        _knock(address, where)
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    command = [sys.executable, "-P", "-c", _PROBE, address]
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        _, said = process.communicate(timeout=PROBE_S)
+    except subprocess.TimeoutExpired:
+        raise _nobody(address, f"nothing there speaks as Ray does (waited {PROBE_S:g} s)") from None
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if process.returncode:
+        last = said.decode(errors="replace").strip().rpartition("\n")[2][:500]
+        raise _nobody(address, last or f"asking it ended with exit status {process.returncode}")
+
+
+def _knock(address: str, where: str | None) -> None:
+    found = _HOST_AND_PORT.fullmatch(address)
+    if found is None:
+        named = "ray.address" if where else "RAY_ADDRESS"
+        message = f"{named} is {address!r}, which is not host:port, auto or local"
+        raise UsageError(Problem("OLO431", message, _START, file=where))
+    try:
+        socket.create_connection((found["host"].strip("[]"), int(found["port"])), timeout=CONNECT_S).close()
+    except (OSError, OverflowError, UnicodeError) as exc:
+        raise _nobody(address, str(exc)) from None
+
+
+def _nobody(address: str, why: str) -> BrokenError:
+    hint = f"{_START}; without an address Ray starts on this machine"
+    return BrokenError(f"no Ray cluster could be reached at {address}: {why}", code="OLO431", hint=hint)
+
+
+@contextmanager
+def _handlers_kept() -> Iterator[None]:
+    """Ray puts a handler of its own on SIGTERM, which is not its to handle here."""
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # not the main thread: Ray has put none either
+            signal.signal(signal.SIGTERM, handler)
+
+
+@contextmanager
+def _usage_untold() -> Iterator[None]:
+    """A cluster that starts here tells nobody that it did."""
+    name = "RAY_USAGE_STATS_ENABLED"
+    before = os.environ.get(name)
+    os.environ[name] = "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
