@@ -270,8 +270,8 @@ def test_a_cluster_of_this_machine_is_started_where_none_is_named(tmp_path: Path
     ("address", "code", "told"),
     [
         ("nobody", 5, "no Ray cluster could be reached at 127.0.0.1:"),
-        ("nothing", 2, "which is not host:port, auto or local [OLO431]"),
-        ("ray://127.0.0.1:1", 2, "which is not host:port, auto or local [OLO431]"),
+        ("nothing", 2, "which is not host:port, auto or local [OLO436]"),
+        ("ray://127.0.0.1:1", 2, "which is not host:port, auto or local [OLO436]"),
     ],
 )
 def test_an_address_where_no_cluster_is(tmp_path: Path, address: str, code: int, told: str) -> None:
@@ -289,5 +289,5 @@ def test_a_machine_that_is_not_fit_for_the_run_is_told(tmp_path: Path) -> None:
         made = Assignment(version=version, load=load, config="oloproof.yaml", uploaded=False, env={})
         return decode_start(Node(encode(made)).start())
 
-    assert said("0.0.0", tmp_path).code == "OLO432"
+    assert said("0.0.0", tmp_path).code == "OLO435"
     assert said(__version__, tmp_path / "elsewhere").code == "OLO433"

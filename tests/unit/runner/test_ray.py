@@ -45,7 +45,7 @@ def test_a_machine_that_is_not_fit_for_the_run_is_told(tmp_path: Path) -> None:
     other = decode_start(Node(encode(assigned(tmp_path, "0.0.0"))).start())
     without = decode_start(Node(encode(assigned(tmp_path / "elsewhere"))).start())
     nobody = decode_start(Node(encode(assigned(tmp_path))).start())
-    assert [each.code for each in (other, without, nobody)] == ["OLO432", "OLO433", "OLO401"]  # type: ignore[union-attr]
+    assert [each.code for each in (other, without, nobody)] == ["OLO435", "OLO433", "OLO401"]  # type: ignore[union-attr]
 
 
 def test_without_ray_the_way_to_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,7 +134,7 @@ def _knock(address: str, where: str | None) -> None:
     if found is None:
         named = "ray.address" if where else "RAY_ADDRESS"
         message = f"{named} is {address!r}, which is not host:port, auto or local"
-        raise UsageError(Problem("OLO431", message, _START, file=where))
+        raise UsageError(Problem("OLO436", message, _START, file=where))
     try:
         socket.create_connection((found["host"].strip("[]"), int(found["port"])), timeout=CONNECT_S).close()
     except (OSError, OverflowError, UnicodeError) as exc:

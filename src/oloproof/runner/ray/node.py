@@ -117,7 +117,7 @@ class Node:
     def _unfit(self, machine: str) -> Failed | None:
         if self._assigned.version != __version__:
             what = f"{machine} has oloproof {__version__}, and this is {self._assigned.version}"
-            return Failed(False, "OLO432", what, "install the same version on every machine of the cluster")
+            return Failed(False, "OLO435", what, "install the same version on every machine of the cluster")
         if not os.path.isdir(self._directory):
             what = f"the project's directory {self._home} is not there on {machine}"
             hint = "share it under the same path, or write `ray: {code: upload}` to send its files along"
