@@ -13,11 +13,11 @@ import pytest
 
 from fakes.projects import AGENT, NONE_WRONG, answered, case, oloproof, project, spawned, write_lines
 from oloproof import pipeline
-from oloproof.cli.common import real_ports
 from oloproof.cli.streaming import EventStream
 from oloproof.model.events import CaseFinished, CaseStarted, Event, RuleSettled, RunStarted
 from oloproof.model.run import Report, Run
 from oloproof.pipeline import Request, Resumption, Watch
+from oloproof.pipeline.world import real_ports
 from oloproof.project import load, read_cases
 from oloproof.reports.events import events_schema
 from oloproof.store import Store

@@ -11,8 +11,8 @@ import pytest
 
 from fakes.projects import NONE_WRONG, RIGHT, Row, answered, oloproof, project, spawned, write_lines
 from oloproof import pipeline
-from oloproof.cli.common import real_ports
 from oloproof.model.run import Run
+from oloproof.pipeline.world import real_ports
 from oloproof.project import load
 from oloproof.store import Store
 

@@ -13,12 +13,12 @@ import pytest
 from fakes.projects import NONE_WRONG, REVIEWED, Row, answered, oloproof, project
 from oloproof import pipeline
 from oloproof.cli.asked import Asked, words_again
-from oloproof.cli.common import real_ports
 from oloproof.cli.run_command import command
 from oloproof.model.case import Attempt, Case
 from oloproof.model.run import Run
 from oloproof.model.selection import Selection
 from oloproof.pipeline import Request, Resumption, Watch
+from oloproof.pipeline.world import real_ports
 from oloproof.project import load, read_cases
 from oloproof.runner.system import WorkerSystem, turns
 from oloproof.store import Store

@@ -11,9 +11,9 @@ import pytest
 
 from fakes.projects import RIGHT, Done, Row, answered, oloproof, project
 from oloproof import pipeline
-from oloproof.cli.common import real_ports
 from oloproof.model.run import Run
 from oloproof.pipeline import Request, Watch
+from oloproof.pipeline.world import real_ports
 from oloproof.project import load, read_cases
 from oloproof.store import Store
 

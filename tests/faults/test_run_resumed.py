@@ -21,8 +21,8 @@ from msgspec.structs import replace
 
 from fakes.projects import oloproof, project, spawned, started
 from oloproof import pipeline
-from oloproof.cli.common import real_ports
 from oloproof.pipeline import Ports, Request, Resumption, Watch
+from oloproof.pipeline.world import real_ports
 from oloproof.project import load, read_cases
 from oloproof.store import Store
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -14,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from oloproof.cli.agents import service_options
-from oloproof.cli.common import COUNT, TEXT
+from oloproof.cli.common import COUNT, TEXT, from_environment
 from oloproof.errors import BrokenError, ExitCode, counted
 from oloproof.reports.inert import TEXT_LIMIT, inert, inert_json, inert_lines
 from oloproof.runtime import AgentEvent, AgentEventKind, AgentLoopError, AgentRunResult, Egress, StopReason
@@ -86,9 +85,7 @@ def _events(ask: Ask, opened: Callable[[], Service], given: dict[str, Any]) -> A
         call = Call(request=ask.request, surface=Surface.CLI, approvals=ask.approvals)
         return converse(opened(), call)
     name = given["token_env"]
-    token = None if name is None else os.environ.get(name, "")
-    if token == "":
-        raise click.UsageError(f"--token-env: the environment variable {name} is not set")
+    token = None if name is None else from_environment("--token-env", name)
     return events_from(server, ask, token=token)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from oloproof.cli.common import from_environment
 from oloproof.runtime import PostgresStore
 from oloproof.service import Service
 from oloproof.service.loading import STATE, named, without_credentials
@@ -80,9 +80,7 @@ def _address(store: str | None, store_env: str | None) -> str | None:
         raise click.UsageError("--store: everybody on this machine can read it; give a password with --store-env NAME")
     given, option = store, "--store"
     if store_env is not None:
-        given, option = os.environ.get(store_env, ""), f"--store-env: {store_env}"
-        if not given:
-            raise click.UsageError(f"--store-env: the environment variable {store_env} is not set")
+        given, option = from_environment("--store-env", store_env), f"--store-env: {store_env}"
     if given is not None and not given.startswith(_SCHEMES):
         raise click.UsageError(f"{option} begins neither with {_SCHEMES[0]} nor with {_SCHEMES[1]}")
     return given

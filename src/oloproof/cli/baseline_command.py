@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
-from oloproof.cli.common import OutputFile, config_option, find_run, open_store, write_file
+from oloproof.cli.common import OutputFile, config_option, write_file
+from oloproof.pipeline.world import find_run, open_store
 from oloproof.reports.inert import inert
 from oloproof.store import encode_baseline, read_baseline
 

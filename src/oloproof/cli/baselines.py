@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from oloproof import pipeline
-from oloproof.cli.common import find_run
 from oloproof.errors import Problem, UsageError
 from oloproof.pipeline import Baseline
+from oloproof.pipeline.world import find_run
 from oloproof.store import Store, codes, read_baseline
 
 

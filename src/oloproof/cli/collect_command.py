@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
-from ipaddress import ip_address
 from pathlib import Path
 from threading import Event, Thread
 
 import click
 
-from oloproof.cli.common import OutputFile
+from oloproof.cli.common import OutputFile, from_environment
 from oloproof.receiver.gathering import Gathering, Waits
 from oloproof.receiver.server import Limits, Receiver
 from oloproof.receiver.writing import Writer
+from oloproof.service.access import is_loopback
 
 MEGABYTE = 2**20
 LOOK_EVERY_S = 0.5
@@ -82,21 +81,10 @@ def command(
 
 
 def _token(host: str, token_env: str | None) -> str | None:
-    token = None
-    if token_env is not None:
-        token = os.environ.get(token_env, "")
-        if not token:
-            raise click.UsageError(f"--token-env: the environment variable {token_env} is not set")
-    if token is None and not _is_loopback(host):
+    token = None if token_env is None else from_environment("--token-env", token_env)
+    if token is None and not is_loopback(host):
         raise click.UsageError(f"--host {host}: others could send, so it needs a --token-env")
     return token
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _receive(receiver: Receiver, writer: Writer) -> None:

@@ -17,11 +17,7 @@ from msgspec import Struct
 from oloproof.cli import actions
 from oloproof.errors import BrokenError
 from oloproof.model.run import Report, Run
-from oloproof.pipeline.world import CONFIG as CONFIG  # and below: commands find them here
-from oloproof.pipeline.world import STORE as STORE
-from oloproof.pipeline.world import find_run as find_run
-from oloproof.pipeline.world import open_store as open_store
-from oloproof.pipeline.world import real_ports as real_ports
+from oloproof.pipeline.world import CONFIG
 from oloproof.project.nodes import SURROGATE
 from oloproof.reports.document import encode, report_document
 from oloproof.reports.findings import Document
@@ -125,6 +121,14 @@ def report_options(command: F) -> F:
     ):
         options = option(options)
     return cast(F, options)
+
+
+def from_environment(option: str, name: str) -> str:
+    """What the environment variable holds that an option names. Errors: UsageError where that is nothing."""
+    value = os.environ.get(name, "")
+    if not value:
+        raise click.UsageError(f"{option}: the environment variable {name} is not set")
+    return value
 
 
 def given(context: click.Context) -> list[str]:

@@ -16,12 +16,10 @@ from oloproof.cli.baselines import baseline_named
 from oloproof.cli.common import (
     OutputFile,
     config_option,
-    find_run,
     github_option,
     json_option,
     markdown_option,
     named_config,
-    open_store,
     print_json,
     print_rendered,
     write_file,
@@ -30,6 +28,7 @@ from oloproof.errors import Problem, UsageError
 from oloproof.model.comparison import Comparison, Membership
 from oloproof.model.run import Report
 from oloproof.pipeline import Baseline
+from oloproof.pipeline.world import find_run, open_store
 from oloproof.project import load
 from oloproof.reports.comparison import comparison_notes, comparison_tables
 from oloproof.reports.document import comparison_report_document
@@ -84,8 +83,7 @@ def command(
     with open_store(config, create=False) as store:
         header = pipeline.concluded(find_run(store, candidate, config))
         was = baseline_named(store, baseline, config)
-        accepted = policy.accept_changed_cases if policy else ()
-        comparison = pipeline.compare(store, header, was, accepted=accepted, membership=membership)
+        comparison = pipeline.compare(store, header, was, policy=policy, membership=membership)
         report = pipeline.comparison_report(store, header, comparison, policy, gated=not no_gate)
         drawn = not as_json or html or markdown or github
         found = _Found(

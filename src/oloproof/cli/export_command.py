@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
-from oloproof.cli.common import OutputFile, config_option, find_run, json_option, open_store, print_json, write_chunks
+from oloproof.cli.common import OutputFile, config_option, json_option, print_json, write_chunks
 from oloproof.exporters.format import recording_of
 from oloproof.exporters.registry import FORMATS, exporter
 from oloproof.model.recording import Recording
+from oloproof.pipeline.world import find_run, open_store
 from oloproof.reports.document import export_document
 from oloproof.store import Store
 

@@ -9,19 +9,11 @@ import click
 
 from oloproof import pipeline
 from oloproof.cli.base_policy import base_policy_options, relaxed_from
-from oloproof.cli.common import (
-    TEXT,
-    Shown,
-    config_option,
-    find_run,
-    open_store,
-    real_ports,
-    report_options,
-    show_report,
-)
+from oloproof.cli.common import TEXT, Shown, config_option, report_options, show_report
 from oloproof.errors import Problem, UsageError
 from oloproof.model.decision import Policy
 from oloproof.pipeline.deciding import NOT_FOR_REVIEW
+from oloproof.pipeline.world import find_run, open_store, real_ports
 from oloproof.project import load
 
 

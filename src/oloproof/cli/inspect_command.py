@@ -16,10 +16,8 @@ from oloproof.cli.common import (
     TEXT,
     Shown,
     config_option,
-    find_run,
     given,
     named_config,
-    open_store,
     print_json,
     print_rendered,
     report_options,
@@ -29,6 +27,7 @@ from oloproof.cli.common import (
 from oloproof.errors import Problem, UsageError, with_article
 from oloproof.model.judgment import WORDS
 from oloproof.model.run import CaseRecord, Report, Run
+from oloproof.pipeline.world import find_run, open_store
 from oloproof.reports.document import encode, report_document
 from oloproof.reports.inert import inert_lines
 from oloproof.reports.lists import TrialVerdicts

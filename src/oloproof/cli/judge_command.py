@@ -14,8 +14,6 @@ from oloproof.cli.common import (
     Shown,
     config_option,
     metadata_option,
-    open_store,
-    real_ports,
     report_options,
     show_report,
     strict_option,
@@ -26,6 +24,7 @@ from oloproof.cli.streaming import json_events_option, streamed
 from oloproof.errors import Problem, UsageError
 from oloproof.importers.registry import AUTO, FORMATS
 from oloproof.model.project import ImportSpec, RecordedSystem, TraceFormat
+from oloproof.pipeline.world import open_store, real_ports
 from oloproof.project import load, read_cases
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
-from oloproof.cli.common import config_option, find_run, json_option, open_store, print_json, print_rendered
+from oloproof.cli.common import config_option, json_option, print_json, print_rendered
 from oloproof.gates.outlook import MOST_CASES
 from oloproof.gates.scenarios import Assumptions
 from oloproof.model.run import Report
 from oloproof.pipeline.planning import Wanted, run_plan, suite_plan
+from oloproof.pipeline.world import find_run, open_store
 from oloproof.project import load, read_cases
 from oloproof.reports.plan import plan_blocks, plan_document
 

@@ -53,7 +53,7 @@ class ProgressWatch(Watch):
         if self._run_id_file is not None:
             write_file(self._run_id_file, [run.id + "\n"])
         self._headway = Headway(total=run.cases * run.trials or None)
-        self._noun = "cases" if run.trials == 1 else "trials"
+        self._noun = run.unit
         self._began_at = self._told_at = self._clock()
         _stop_on_interrupt(stop)
         if self._drawing is not None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
-from oloproof.cli.common import OutputFile, config_option, find_run, open_store, write_html
+from oloproof.cli.common import OutputFile, config_option, write_html
+from oloproof.pipeline.world import find_run, open_store
 
 
 @click.command("report")

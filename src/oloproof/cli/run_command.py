@@ -14,19 +14,7 @@ from msgspec.structs import replace
 from oloproof import pipeline
 from oloproof.cli.asked import OPTIONS, Asked, words_again
 from oloproof.cli.baselines import baseline_named
-from oloproof.cli.common import (
-    COUNT,
-    TEXT,
-    OutputFile,
-    Shown,
-    config_option,
-    find_run,
-    given,
-    open_store,
-    real_ports,
-    report_options,
-    show_report,
-)
+from oloproof.cli.common import COUNT, TEXT, OutputFile, Shown, config_option, given, report_options, show_report
 from oloproof.cli.progress import watched
 from oloproof.cli.rehearsal import rehearse
 from oloproof.cli.streaming import json_events_option, streamed
@@ -35,6 +23,7 @@ from oloproof.model.case import Case
 from oloproof.model.project import MOST_TRIALS, CallableSystem, Project
 from oloproof.model.run import Run
 from oloproof.model.selection import MetadataValue, Selection
+from oloproof.pipeline.world import find_run, open_store, real_ports
 from oloproof.project import Cases, load, read_cases
 
 AMOUNT = click.FloatRange(min=0, min_open=True, max=1e9)

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
-from oloproof.cli.common import COUNT, STORE, config_option, json_option, open_store, print_json, print_rendered
+from oloproof.cli.common import COUNT, config_option, json_option, print_json, print_rendered
+from oloproof.pipeline.world import STORE, open_store
 from oloproof.reports.document import runs_document
 from oloproof.reports.view import RunRow
 

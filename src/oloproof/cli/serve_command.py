@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from oloproof.cli.agents import service_options
-from oloproof.cli.common import COUNT
+from oloproof.cli.common import COUNT, from_environment
 from oloproof.errors import ExitCode
 from oloproof.service import Access, Service, ServiceLimits
 from oloproof.service.asking import Desk
@@ -67,9 +67,8 @@ def command(
     asyncio.run(serve(desk, Addresses(host=host, port=port, grpc_port=grpc_port), ready=_say))
     logging.shutdown()
     sys.stderr.flush()
-    os._exit(
-        ExitCode.ALLOW
-    )  # a function that hangs in a thread cannot be stopped, and the interpreter would wait for it
+    # A function that hangs in a thread cannot be stopped, and the interpreter would wait for it.
+    os._exit(ExitCode.ALLOW)
 
 
 def _unopened(opened: Callable[[], Service], access: Access, host: str) -> Service:
@@ -87,10 +86,7 @@ def _access(tokens: Path | None, tokens_env: str | None) -> Access:
         except (OSError, UnicodeDecodeError) as error:
             raise click.UsageError(f"--tokens: {tokens} cannot be read: {error}") from None
     if tokens_env is not None:
-        text = os.environ.get(tokens_env, "")
-        if not text:
-            raise click.UsageError(f"--tokens-env: the environment variable {tokens_env} is not set")
-        return Access.of(text, source=tokens_env)
+        return Access.of(from_environment("--tokens-env", tokens_env), source=tokens_env)
     return Access()
 
 

@@ -15,8 +15,9 @@ from urllib.parse import urlencode
 
 import click
 
-from oloproof.cli.common import STORE, TEXT, config_option, find_run, named_config, open_store
+from oloproof.cli.common import TEXT, config_option, named_config
 from oloproof.errors import Problem, UsageError
+from oloproof.pipeline.world import STORE, find_run, open_store
 
 _TOKEN_BYTES = 32
 

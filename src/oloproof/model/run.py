@@ -90,6 +90,11 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stopping: Stopping | None = None
 
     @property
+    def unit(self) -> str:
+        """What its attempts are called: cases, or trials where each case has several."""
+        return "cases" if self.trials == 1 else "trials"
+
+    @property
     def is_concluded(self) -> bool:
         """The run came to its end, or to where its verdict was settled."""
         return self.status in ("complete", "stopped_early")

@@ -28,10 +28,10 @@ def compare(
     candidate: Run,
     baseline: Baseline,
     *,
-    accepted: Collection[str] = (),
+    policy: Policy | None,
     membership: Membership = "candidate",
 ) -> Comparison:
-    """Pair a complete run with a baseline, case by case.
+    """Pair a complete run with a baseline, case by case. Cases that the policy accepts as changed are no missing pairs.
 
     What was run again when the two were compared first counts here too.
 
@@ -50,6 +50,7 @@ def compare(
     _refuse(was, f"run {now.run}", project=now.project, judged=judged, ids=ids)
     _refuse_other_trials(was, f"run {now.run} tried", trials=now.trials)
     with collector_paused():
+        accepted = policy.accept_changed_cases if policy else ()
         found = metrics.compare(now, was, membership=membership, accepted=accepted)
     kept = store.comparison(candidate.id)
     if kept is not None and kept.baseline == found.baseline and _ids(kept) == _ids(found):

@@ -210,7 +210,7 @@ def _compared(project: Project, counted: Counted, ports: Ports, baseline: Baseli
         return None
     policy = None if run.ungated_by_choice else project.policy
     ports.store.finish(replace(run, status="running", finished_at=None), counted.measured, policy)
-    return compare(ports.store, run, baseline, accepted=policy.accept_changed_cases if policy else ())
+    return compare(ports.store, run, baseline, policy=policy)
 
 
 def _conclude(

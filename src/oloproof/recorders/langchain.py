@@ -16,14 +16,13 @@ from threading import Lock
 from typing import Any, Final, Protocol
 from uuid import UUID
 
-from oloproof.errors import RecordError
 from oloproof.importers.builder import Builder
 from oloproof.importers.formats.langsmith import tell
 from oloproof.model.trajectory import Trajectory
 from oloproof.model.values import Json, snapshot
 from oloproof.record.case import current_case
 from oloproof.recorders.plain import plain, readable
-from oloproof.recorders.recording import NO_FRAMEWORK, recording
+from oloproof.recorders.recording import needing, recording
 
 NOTHING: Final = (
     "record_langchain saw no run of a model or a tool: nothing is recorded of this case. In a thread that knows of no "
@@ -212,13 +211,8 @@ def trajectory_of(handler: Handler) -> Trajectory | None:
 
 
 def _handler() -> Handler:
-    try:
+    with needing("langchain_core", "record_langchain needs LangChain: pip install 'oloproof[langchain]'"):
         return _handler_class()()
-    except ImportError as error:
-        if error.name is None or error.name.partition(".")[0] != "langchain_core":
-            raise
-        what = "record_langchain needs LangChain: pip install 'oloproof[langchain]'"
-        raise RecordError(what, code=NO_FRAMEWORK) from None
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from oloproof.errors import RecordError
 from oloproof.recorders.listener import Listener
-from oloproof.recorders.recording import NO_FRAMEWORK
+from oloproof.recorders.recording import needing
 from oloproof.recorders.spans import Spans
 
 if TYPE_CHECKING:
@@ -33,13 +33,8 @@ def listen_to(provider: Any) -> None:
 
     Errors: RecordError where the SDK is not installed, and for a provider that takes no processors.
     """
-    try:
+    with needing("opentelemetry", "record_otel needs the OpenTelemetry SDK: pip install 'oloproof[otel]'"):
         from oloproof.recorders import telling_sdk as sdk
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("opentelemetry"):
-            raise
-        what = "record_otel needs the OpenTelemetry SDK: pip install 'oloproof[otel]'"
-        raise RecordError(what, code=NO_FRAMEWORK) from None
     with _lock:
         found = sdk.global_provider() if provider is None else provider
         if id(found) in _providers:

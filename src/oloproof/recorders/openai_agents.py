@@ -13,7 +13,6 @@ from itertools import groupby
 from threading import Lock
 from typing import Any, Final, Protocol
 
-from oloproof.errors import RecordError
 from oloproof.importers.builder import Builder
 from oloproof.importers.formats.openai_agents import tell
 from oloproof.model.trajectory import Trajectory
@@ -21,7 +20,7 @@ from oloproof.model.values import Json, snapshot
 from oloproof.record.case import current_case
 from oloproof.recorders.listener import Listener
 from oloproof.recorders.plain import readable
-from oloproof.recorders.recording import NO_FRAMEWORK, recording
+from oloproof.recorders.recording import needing, recording
 
 NOTHING: Final = (
     "record_openai_agents saw no span of the OpenAI Agents SDK: nothing is recorded of this case. Its tracing must be "
@@ -144,13 +143,9 @@ def trajectory_of(spans: Spans) -> Trajectory | None:
 
 def _listen() -> None:
     """Have the SDK tell the listener, once; again where its processors have been replaced since."""
-    try:
+    what = "record_openai_agents needs the OpenAI Agents SDK: pip install 'oloproof[openai-agents]'"
+    with needing("agents", what):
         from agents.tracing import add_trace_processor, get_trace_provider
-    except ImportError as error:
-        if error.name is None or error.name.partition(".")[0] != "agents":
-            raise
-        what = "record_openai_agents needs the OpenAI Agents SDK: pip install 'oloproof[openai-agents]'"
-        raise RecordError(what, code=NO_FRAMEWORK) from None
     with _lock:
         provider = get_trace_provider()
         held = getattr(getattr(provider, "_multi_processor", None), "_processors", None)

@@ -12,10 +12,19 @@ from oloproof.errors import RecordError
 from oloproof.model.trajectory import Trajectory
 from oloproof.record.case import CurrentCase
 
-NO_FRAMEWORK = "OLO695"
-
 CALLERS = 5
 """How far above the warning the user's ``with`` is: two context managers, each called by the library's own."""
+
+
+@contextmanager
+def needing(package: str, what: str) -> Iterator[None]:
+    """Import the package in this block. Errors: RecordError with ``what``, and how to install it, where it lacks."""
+    try:
+        yield
+    except ImportError as error:
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        raise RecordError(what, code="OLO695") from None
 
 
 @contextmanager

@@ -31,12 +31,11 @@ def progress_view(found: Progress, *, config: str = "") -> ProgressView:
     """
     run = found.run
     typed = Typed(inert(run.id), config)
-    noun = "cases" if run.trials == 1 else "trials"
     return ProgressView(
         project=inert(run.project),
         run_id=inert(run.id),
         status=run.status.replace("_", " "),
-        told=f"{found.attempts} of {found.of or '?'} {noun}",
+        told=f"{found.attempts} of {found.of or '?'} {run.unit}",
         inspect=typed("inspect"),
         facts=(
             Fact("run", inert(run.id)),

@@ -125,8 +125,7 @@ def comparison(shelf: Shelf, candidate: str, baseline: str) -> str:
         now = pipeline.concluded(store.find(candidate))
         was = pipeline.complete(store.find(baseline))
         policy = store.policy(now.id)
-        accepted = policy.accept_changed_cases if policy else ()
-        found = pipeline.compare(store, now, was, accepted=accepted)
+        found = pipeline.compare(store, now, was, policy=policy)
         report = pipeline.comparison_report(store, now, found, policy, gated=bool(policy and policy.pair_rules))
         pages = comparison_page(
             report,
