@@ -63,7 +63,7 @@ test-world: $(VENV)/.installed-world ## Run the tests that kill processes, or ne
 	$(BIN)/pytest -q -n 2 $(wildcard $(WORLD))
 
 bench: $(VENV)/.installed-world ## Print the benchmarks' ratios
-	@for name in startup run judge many rules compare plan imports page view runtime service; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@for name in startup run judge redact many rules compare plan imports page view runtime service; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 bench-public: venv ## Compare with public tools, which are installed for it; takes minutes
 	$(BIN)/python benchmarks/public_tools.py

@@ -100,6 +100,7 @@ def test_no_file_and_no_surface_of_a_run_has_the_secret(tmp_path: Path, more: di
     assert "email" in run.out
     assert all("lovelace" not in text for text in shown)
     assert "[redacted:email:1]" in shown[2]
+    assert "metadata.of=(unplaced)" in run.out
 
 
 def test_a_secret_that_was_taken_out_makes_no_check_for_it_pass(tmp_path: Path) -> None:

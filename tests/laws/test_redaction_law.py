@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fakes import worlds
@@ -22,6 +22,7 @@ from oloproof.model.judgment import Judgment
 from oloproof.model.project import HttpSystem, Project, SystemSpec
 from oloproof.model.redaction import OwnPattern, Redaction
 from oloproof.model.trajectory import Step, Trajectory
+from oloproof.model.values import TAG, has_unrepresentable
 from oloproof.pipeline.redacting import Redacting
 from oloproof.runner.recorded import Attempted
 
@@ -70,14 +71,18 @@ def test_a_verdict_on_a_redacted_trajectory_is_its_own_or_missing(world: World, 
 
 CARD = 4111111111111111
 TEXTS = ["bob@x.com", "eve@x.org", "to bob@x.com", "to eve@x.org", "yes", "redacted", str(CARD), "[redacted:email:1]"]
+WRITTEN_TAGS = [{TAG: "yes bob@x.com"}, {TAG: ["yes"]}, {TAG: [["int", "yes"]]}, {TAG: 1}]
 PLAIN = st.sampled_from([*TEXTS, CARD, float(CARD), 1, None, True])
-VALUES = st.recursive(
-    PLAIN,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=2), st.dictionaries(st.sampled_from([*TEXTS, "q"]), inner, max_size=2)
-    ),
-    max_leaves=4,
-)
+
+
+def nested(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    keys = st.sampled_from([*TEXTS, "q"])
+    parts = lambda inner: st.lists(inner, max_size=2) | st.dictionaries(keys, inner, max_size=2)  # noqa: E731
+    return st.recursive(leaves, parts, max_leaves=4)
+
+
+REFERENCES = nested(PLAIN)
+VALUES = nested(PLAIN | st.sampled_from(WRITTEN_TAGS))
 
 
 def made(type_: str, **options: Any) -> Evaluator:
@@ -88,8 +93,8 @@ SOURCES = st.sampled_from(["output", "final"])
 OF_OUTPUT = st.one_of(
     st.builds(lambda source, text: made("contains", source=source, value=text), SOURCES, st.sampled_from(TEXTS)),
     st.builds(lambda field, text: made("contains", field=field, value=text), st.just("q"), st.sampled_from(TEXTS)),
-    st.builds(lambda source, value: made("exact_match", source=source, value=value), SOURCES, VALUES),
-    st.builds(lambda value: made("exact_match", field="q", value=value), VALUES),
+    st.builds(lambda source, value: made("exact_match", source=source, value=value), SOURCES, REFERENCES),
+    st.builds(lambda value: made("exact_match", field="q", value=value), REFERENCES),
     st.builds(lambda value: made("numeric", value=value), st.sampled_from([1, CARD])),
     st.builds(
         lambda source, pattern: made("regex", source=source, pattern=pattern),
@@ -121,13 +126,16 @@ STEPS = st.lists(
 )
 
 
+@example(made("contains", value="yes"), [], {"bob@x.com": "yes"}, (1, 1), False)
+@example(made("contains", field="q", value="yes"), [], {"q": {TAG: ["yes"]}, "to": "bob@x.com"}, (1, 1), False)
 @given(evaluator=OF_OUTPUT, steps=STEPS, output=VALUES, states=st.tuples(VALUES, VALUES), fields=st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_a_verdict_on_secrets_anywhere_is_its_own_or_missing(
     evaluator: Evaluator, steps: list[Step], output: Any, states: tuple[Any, Any], fields: bool
 ):
     record = Trajectory(steps=worlds.numbered(steps))
-    case = Case(id="#", expected={"state": states[0]})
+    reference = None if has_unrepresentable(states[0]) else states[0]
+    case = Case(id="#", expected={"state": reference})
     state = State(before=states[0], after=states[1])
     attempt = Attempt(case_id="#", trajectory=record, output=output, state=state)
 

@@ -41,7 +41,8 @@ class Contains(ReferenceEvaluator, frozen=True, kw_only=True, dict=True, tag_fie
     def judge_veiled(self, found: Json | UnsetType, case: Case) -> Judgment:
         reference = self.reference(case)
         clear = found[TAG] if type(found) is dict and is_unrepresentable(found) else ()
-        if type(reference) is str and type(clear) is list and any(reference in part for part in clear):
+        parts = [part for part in clear if type(part) is str] if type(clear) is list else []
+        if type(reference) is str and any(reference in part for part in parts):
             return Judgment("pass", expected=reference)
         return OutputEvaluator.judge_veiled(self, found, case)
 

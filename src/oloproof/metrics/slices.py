@@ -18,7 +18,7 @@ from oloproof.model.project import METADATA_PREFIX, SliceKind, SliceSpec
 from oloproof.model.reading import Reading
 from oloproof.model.tally import NONE, UNPLACED, value_text
 from oloproof.model.trajectory import Step
-from oloproof.model.values import CONFLICT, equal, lookup, unify
+from oloproof.model.values import CONFLICT, UNKNOWN, equal, has_unrepresentable, lookup_known, unify
 
 Placer = Callable[[Case, Reading | None], str]
 
@@ -107,7 +107,8 @@ def _suggestion(name: str) -> str:
 
 def _by_metadata(path: Sequence[str]) -> Placer:
     def place(case: Case, _reading: Reading | None) -> str:
-        return value_text(lookup(case.metadata, path))
+        value = lookup_known(case.metadata, path)
+        return UNPLACED if value is UNKNOWN or has_unrepresentable(value) else value_text(value)
 
     return place
 

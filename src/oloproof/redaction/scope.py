@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from oloproof.model.case import Attempt, AttemptError, Case, State
 from oloproof.model.judgment import Judgment
-from oloproof.model.redaction import DEPTH_RULE, FIELD_RULE, Redaction, marker
+from oloproof.model.redaction import DEPTH_RULE, FIELD_RULE, MARKER, Redaction, marker
 from oloproof.model.trajectory import Checkpoint, ConstraintCheck, Step, Trajectory
 from oloproof.model.values import TAG, Json, has_unrepresentable
 from oloproof.redaction.fields import NOWHERE, Fields, Places
@@ -63,6 +63,7 @@ class Scope:
         self._fields = redactor.fields
         self._limits = redactor.limits
         self._numbers: dict[tuple[str, Hashable], int] = {}
+        self._is_taken_in = False
         self.secrets: Counter[str] = Counter()
         """How many different secrets each rule found so far."""
 
@@ -90,7 +91,8 @@ class Scope:
         )
 
     def judgment(self, judgment: Judgment) -> Judgment:
-        """What is said of the attempt, without its secrets."""
+        """What is said of the attempt, once that was taken in, without its secrets. Its markers are ours."""
+        self._is_taken_in = True
         if judgment.verdict == "pass" and judgment.expected is UNSET and judgment.detail is None:
             return judgment
         return replace(
@@ -123,10 +125,16 @@ class Scope:
 
     def _marker(self, rule: str, secret: Hashable) -> str:
         key = (rule, secret)
+        if self._is_taken_in and self._is_ours(secret):
+            return str(secret)
         if key not in self._numbers:
             self.secrets[rule] += 1
             self._numbers[key] = self.secrets[rule]
         return marker(rule, self._numbers[key])
+
+    def _is_ours(self, secret: Hashable) -> bool:
+        match = MARKER.fullmatch(secret) if isinstance(secret, str) else None
+        return match is not None and 1 <= int(match[2]) <= self.secrets[match[1]]
 
     # --- values ---
 
@@ -183,14 +191,9 @@ class Scope:
         """What a tag says of a value that JSON could not carry was cut off somewhere: only its kind is kept."""
         if type(tag) is str:
             return self.text(tag.partition(" ")[0][:_KIND_LENGTH])
-        if type(tag) is not list:
-            return self._value(tag, NOWHERE)
-        return [
-            [self._lost(pair[0]), self._value(pair[1], NOWHERE)]
-            if type(pair) is list and len(pair) == 2
-            else self._value(pair, NOWHERE)
-            for pair in tag
-        ]
+        pairs = [pair for pair in tag if type(pair) is list and len(pair) == 2] if type(tag) is list else []
+        # Whatever else somebody wrote there is not kept: the clear parts of a redacted text will be told like that.
+        return [[self._lost(key), self._value(part, NOWHERE)] for key, part in pairs]
 
     def _number(self, value: float) -> Json:
         """A number in which a rule finds something goes as a whole; it is another secret than a text of its digits."""

@@ -157,6 +157,15 @@ def test_what_is_nested_too_deep_to_be_looked_through_is_not_kept_and_counts():
     assert found.secrets == {"depth": 1}
 
 
+def test_what_is_said_of_an_attempt_keeps_its_markers():
+    found = scope()
+    found.text("a@x.org")
+
+    left = found.judgment(Judgment("fail", "[redacted:email:1] b@x.org [redacted:email:7]"))
+
+    assert left.reason == "[redacted:email:1] [redacted:email:2] [redacted:email:3]"
+
+
 SECRET = "ada@x.org"
 
 
