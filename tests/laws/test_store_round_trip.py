@@ -162,8 +162,7 @@ def test_runs_have_one_digest_exactly_if_they_have_the_same_verdicts_of_the_same
     def of(rows: list[tuple[tuple[Case, Attempt], tuple[Judgment, ...]]]) -> tuple[list[tuple[str, int, str]], str]:
         digest = RunDigest(stored.CRITERIA)
         kept = [stored_case(at, case, attempt, words) for at, ((case, attempt), words) in enumerate(rows)]
-        for row in kept:
-            digest.add(row)
+        digest.add(kept)
         return [(row.case_id, row.trial, row.codes) for row in kept], digest.hexdigest()
 
     (content, digest), (other_content, other_digest) = of(one), of(other)

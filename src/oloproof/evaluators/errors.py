@@ -44,6 +44,8 @@ class Errors:
         error = evidence.error
         if error is not None and error.kind != "not_run":
             self._count(error.kind, error.message, evidence)
+        if "evaluator_error" not in [judgment.reason for judgment in judgments]:
+            return  # nearly every attempt
         for index, judgment in enumerate(judgments):
             if judgment.reason == "evaluator_error" and judgment.verdict == "missing":
                 message = f"{self._criteria[index]}: {judgment.detail or 'no verdict'}"

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
 
 from oloproof.metrics.quantities import UNITS, observe
 from oloproof.metrics.slices import Placer, labels, placer
@@ -92,7 +94,7 @@ class _Cell:
         }
 
 
-class Counted(NamedTuple):
+class Counted(Struct, frozen=True, gc=False):
     """Where a case was counted: a value a slice, and a quantity a source, each once, in the order of the quantiles."""
 
     places: tuple[str, ...]

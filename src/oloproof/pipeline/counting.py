@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -96,7 +95,7 @@ def judge_and_keep(
     return Counted(finished, measured, count.vacuity.warnings())
 
 
-class _Judged(NamedTuple):
+class _Judged(Struct, frozen=True, gc=False):
     """An attempt as it is stored, None where it is already, and what is to be told of it once it is."""
 
     row: StoredCase | None
@@ -195,33 +194,40 @@ class _Count:
         grouped = seen if self._redacting is None else [measured_as(attempted) for attempted, _ in block]
         counted = [add(each.case, each.reading, words) for each, words in zip(grouped, verdicts, strict=True)]
         events: list[list[Event]] = []
-        for (attempted, each), words, (_, amounts) in zip(block, verdicts, counted, strict=True):
+        for (attempted, each), words, at in zip(block, verdicts, counted, strict=True):
             self.vacuity.see(each.reading, words)
             self.errors.see(each, words)
             told = self._telling.finished(each.attempt, words) if attempted.judgments is None else []
             if self._course is not None:
-                told += self._telling.settled(self._course.see(each, words, amounts))
+                told += self._telling.settled(self._course.see(each, words, at.amounts))
             events.append(told)
         rows = [
-            stored_case(at, each.case, each.attempt, words, attempted.source, places=values, amounts=amounts)
-            for at, (attempted, each), words, (values, amounts) in zip(
+            stored_case(ordinal, each.case, each.attempt, words, attempted.source, places=at.places, amounts=at.amounts)
+            for ordinal, (attempted, each), words, at in zip(
                 self._ordinals(seen), block, verdicts, counted, strict=True
             )
         ]
-        for row in rows:
-            self.digest.add(row)
-        self.trials = max(self.trials, *[row.trial for row in rows])
-        self.not_run = self.not_run or any(each.error is not None and each.error.kind == "not_run" for each in seen)
-        own = (each.attempt for each in seen if each.attempt.taken_from is None)
-        self.retried += sum(len(attempt.earlier) for attempt in own)
-        self.reused.update(each.attempt.taken_from for each in seen if each.attempt.taken_from is not None)
-        for each in seen:
-            if (cluster := self._project.cluster_of(each.case)) is not None:
-                self.clusters[each.case.id] = cluster
+        self.digest.add(rows)
+        self._remember(seen)
         return [
             _Judged(row if attempted.judgments is None else None, told)
             for row, (attempted, _), told in zip(rows, block, events, strict=True)
         ]
+
+    def _remember(self, seen: Sequence[Evidence]) -> None:
+        """What is told of the run as a whole."""
+        for each in seen:
+            attempt = each.attempt
+            self.trials = max(self.trials, attempt.trial)
+            if each.error is not None and each.error.kind == "not_run":
+                self.not_run = True
+            if attempt.taken_from is not None:
+                self.reused[attempt.taken_from] += 1
+            elif attempt.earlier:
+                self.retried += len(attempt.earlier)
+            cluster = self._project.cluster_of(each.case)
+            if cluster is not None:
+                self.clusters[each.case.id] = cluster
 
     def _verdicts(
         self, block: Sequence[tuple[Attempted, Evidence]], seen: list[Evidence]

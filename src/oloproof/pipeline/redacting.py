@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from oloproof import evaluators
 from oloproof.errors import Problem, UsageError
 from oloproof.model.case import Attempt, Case
@@ -84,7 +86,7 @@ class Redacting:
         self._secrets.update(scope.secrets)
         self._attempts.update(scope.secrets.keys())
         hidden = Hidden(case, scope, touches=bool(scope.secrets))
-        return item._replace(attempt=attempt, before=before, source=None, hidden=hidden)
+        return replace(item, attempt=attempt, before=before, source=None, hidden=hidden)
 
     def refuse_named_by_secret(self, cases: Iterable[Case]) -> None:
         """What names a case is written in files, typed on command lines and compared between runs.

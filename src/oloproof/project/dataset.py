@@ -20,7 +20,7 @@ from oloproof.model.case import Case
 from oloproof.model.collector import collector_paused
 from oloproof.model.fingerprints import Fingerprints
 from oloproof.model.project import Project
-from oloproof.model.values import BOM
+from oloproof.model.values import BOM, READ_AT_ONCE
 from oloproof.project import codes, shape
 from oloproof.project.codes import DATASET
 from oloproof.project.json_nodes import parse_json
@@ -197,7 +197,7 @@ def _read(path: Path, problems: Problems, digest: hashlib._Hash) -> Iterator[Cas
 
 def _jsonl_rows(path: Path, problems: Problems, digest: hashlib._Hash) -> Iterator[_Located]:
     try:
-        with path.open("rb") as file:
+        with path.open("rb", buffering=READ_AT_ONCE) as file:
             for number, line in enumerate(file, 1):
                 digest.update(line)
                 if number == 1:

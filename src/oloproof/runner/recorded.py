@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
@@ -24,6 +25,7 @@ from oloproof.model.fingerprints import Fingerprints
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import MOST_TRIALS, ImportSpec, Project, RecordedSystem
 from oloproof.model.recording import READ, SKIM, Recording, brings_a_case, to_attempt, to_case
+from oloproof.model.values import READ_AT_ONCE
 from oloproof.project import check_cases, place_in_line
 from oloproof.record.steps import printable
 from oloproof.redaction import Scope
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from oloproof.importers.reading import Import
 
 
-class Hidden(NamedTuple):
+class Hidden(Struct, frozen=True, gc=False):
     """What was taken out of an attempt: ``case`` is its case without it, ``scope`` takes it out of what is said later,
     and ``touches`` says whether there was anything."""
 
@@ -42,7 +44,7 @@ class Hidden(NamedTuple):
     touches: bool
 
 
-class Attempted(NamedTuple):
+class Attempted(Struct, frozen=True, gc=False):
     """An attempt at a case, where it lies when a file has it already, and how it was judged when the store has it; None
     where it is to be judged. ``settled`` are the verdicts of the one that it was made again for, () where there is
     none: what is known of that one is not asked again. ``before`` are those of its earlier ones that nobody has judged,
@@ -194,7 +196,7 @@ class Recordings:
 
     def _read_own(self) -> Iterator[_Found]:
         for file, reference, digest in self._files:
-            with open(file, "rb") as lines:
+            with open(file, "rb", buffering=READ_AT_ONCE) as lines:
                 for line, recording in recordings.decode(lines, reader=self._reader, file=file):
                     yield (file, line.number), recording, SourceRef(reference, digest, line.offset, line.length)
 

@@ -113,9 +113,9 @@ class RunDigest:
     def __init__(self, criteria: Sequence[str]) -> None:
         self._hash = hashlib.sha256(_encoder.encode(list(criteria)))
 
-    def add(self, row: StoredCase) -> None:
-        """The next attempt of the run."""
-        self._hash.update(_encoder.encode((row.case_id, row.trial, row.codes)))
+    def add(self, rows: Iterable[StoredCase]) -> None:
+        """The next attempts of the run."""
+        self._hash.update(b"".join([_encoder.encode((row.case_id, row.trial, row.codes)) for row in rows]))
 
     def hexdigest(self) -> str:
         """64 hexadecimal digits."""

@@ -75,8 +75,8 @@ def test_damaged_headers_are_unreadable() -> None:
 
 def test_the_digest_is_a_sha256_over_criteria_and_rows_in_order() -> None:
     digest = RunDigest(("a", "b"))
-    digest.add(stored.row(1, judgments=[PASS, Judgment("fail")]))
-    digest.add(stored.row(2, judgments=[PASS, PASS], trial=3))
+    digest.add([stored.row(1, judgments=[PASS, Judgment("fail")])])
+    digest.add([stored.row(2, judgments=[PASS, PASS], trial=3)])
     text = b'["a","b"]["case_00001",1,"pf"]["case_00002",3,"pp"]'
     assert digest.hexdigest() == hashlib.sha256(text).hexdigest()
 
@@ -86,7 +86,7 @@ def test_the_digest_sees_every_part() -> None:
         digest = RunDigest(criteria)
         for case_id, trial, word in rows:
             verdict = Judgment("pass" if word == "p" else "fail")
-            digest.add(stored_case(0, Case(id=case_id), Attempt(case_id=case_id, trial=trial), [verdict]))
+            digest.add([stored_case(0, Case(id=case_id), Attempt(case_id=case_id, trial=trial), [verdict])])
         return digest.hexdigest()
 
     one, two = ("x", 1, "p"), ("y", 1, "p")
