@@ -34,6 +34,10 @@ class ConstraintsSatisfied(
         """What is expected, as evidence."""
         return dict.fromkeys(self.constraints, True)
 
+    @cached_property
+    def _passed(self) -> Judgment:
+        return Judgment("pass", None, (), self.kept)
+
     def judge_reading(self, reading: Reading, evidence: Evidence) -> Judgment:
         wanted = self.wanted
         settled = set()
@@ -50,7 +54,7 @@ class ConstraintsSatisfied(
         if evidence.error is not None:
             return Judgment("missing", evidence.error.kind, (), self.kept)
         if wanted <= settled:
-            return Judgment("pass", None, (), self.kept)
+            return self._passed
         unchecked = [name for name in self.constraints if name not in checked]
         if unchecked:
             return Judgment("missing", "constraint_not_recorded", (), self.kept, detail=f"no check of {unchecked[0]!r}")

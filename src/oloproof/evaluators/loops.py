@@ -36,6 +36,10 @@ class NoToolLoop(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_
     ] = 1
 
     @cached_property
+    def _passed(self) -> Judgment:
+        return Judgment("pass", None, (), self.bounds)
+
+    @cached_property
     def bounds(self) -> dict[str, int]:
         """The bounds as evidence."""
         return {"max_repeats": self.max_repeats, "max_cycle": self.max_cycle}
@@ -60,7 +64,7 @@ class NoToolLoop(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_
                 possible = possible or _possible_run(calls, period, times)
         if possible or reading.truncated:
             return Judgment("missing", open_reason(reading), (), self.bounds)
-        return Judgment("pass", None, (), self.bounds)
+        return self._passed
 
     def _looping(self, run: list[Step], period: int) -> Judgment:
         cycle = [{"tool": call.tool_name, "arguments": call.arguments} for call in run[:period]]

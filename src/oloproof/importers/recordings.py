@@ -46,8 +46,8 @@ def decode(
     """
     problems: list[Problem] = []
     for places, texts in _blocks(lines):
-        found = [read_sound(text, reader) or _read_alone(text, reader) for text in texts]
-        for line, recording in zip(places, list(map(_checked, found)), strict=True):
+        # The block is held by this loop alone, so that the next one is built in the memory that it leaves, still warm.
+        for line, recording in zip(places, _read_block(texts, reader), strict=True):
             if isinstance(recording, Problem):
                 problems.append(replace(recording, file=file, line=line.number))
                 if len(problems) == MOST_PROBLEMS:
@@ -84,6 +84,12 @@ def _blocks(lines: Iterable[bytes]) -> Iterator[tuple[list[Line], list[bytes]]]:
             places, texts, size = [], [], 0
     if texts:
         yield places, texts
+
+
+def _read_block(texts: list[bytes], reader: Reader) -> list[Recording | Problem]:
+    """What is on each of these lines."""
+    found = [read_sound(text, reader) or _read_alone(text, reader) for text in texts]
+    return list(map(_checked, found))
 
 
 def _read_alone(text: bytes, reader: Reader) -> Recording | Problem:

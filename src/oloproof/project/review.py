@@ -66,7 +66,8 @@ class Review:
     def see(self, case: Case) -> None:
         """The next case."""
         for check in self._checks:
-            self._bad += [(case, problem) for problem in check(case)]
+            for problem in check(case):
+                self._bad.append((case, problem))
         if not case.expected.keys() <= self._read:
             for key in case.expected.keys() - self._read:
                 self._unread[key] += 1
