@@ -36,6 +36,10 @@ _QUIETLY = {
     "logging_level": "ERROR",
 }
 
+_SURROUNDINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_gcs_rpc_server_reconnect_timeout_s": "3600"}
+"""A cluster that starts here tells nobody that it did. And where a cluster loses its head, this process is not ended
+with it, as Ray would after a minute: the run ends by itself, once no worker is left."""
+
 _PROBE = "import ray, sys; ray.init(address=sys.argv[1], configure_logging=False, log_to_driver=False); ray.shutdown()"
 
 
@@ -45,7 +49,8 @@ def connected(executor: RayExecutor, directory: str, *, config: str) -> Iterator
 
     Errors: UsageError when Ray is not installed or the address is none; BrokenError when no cluster lets us in.
     """
-    ray = _ray(config)
+    with _surroundings():
+        ray = _ray(config)
     address = executor.address or os.environ.get("RAY_ADDRESS") or LOCAL
     options: dict[str, Any] = dict(_QUIETLY)
     if address == LOCAL:
@@ -56,7 +61,7 @@ def connected(executor: RayExecutor, directory: str, *, config: str) -> Iterator
             options["runtime_env"] = {"working_dir": directory, "excludes": list(LEFT_BEHIND)}
     with _quiet(ray):
         try:
-            with _handlers_kept(), _usage_untold():
+            with _handlers_kept(), _surroundings():
                 _init(ray, address, options)
             yield ray
         finally:
@@ -158,15 +163,15 @@ def _handlers_kept() -> Iterator[None]:
 
 
 @contextmanager
-def _usage_untold() -> Iterator[None]:
-    """A cluster that starts here tells nobody that it did."""
-    name = "RAY_USAGE_STATS_ENABLED"
-    before = os.environ.get(name)
-    os.environ[name] = "0"
+def _surroundings() -> Iterator[None]:
+    """What Ray reads from the environment as it is imported and starts, and what it leaves there."""
+    before = {name: os.environ.get(name) for name in _SURROUNDINGS}
+    os.environ.update(_SURROUNDINGS)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from threading import Condition, Thread
+from time import monotonic
 from typing import Any
 
 from msgspec import Struct
@@ -20,6 +22,9 @@ PLACED_S = 60.0
 
 FRUITLESS = 3
 """How many in a row may fail to come in the place of a lost worker, until none is asked for any more."""
+
+ALONE_S = PLACED_S + LOAD_TIMEOUT_S
+"""How long cases wait for a worker while there is none at all: a cluster without its head answers nothing."""
 
 ENDED_S = 40.0
 """How long workers may take to end normally, teardown included."""
@@ -141,6 +146,7 @@ class Hands:
         self._free: deque[Hand] = deque()
         self._working: list[Hand] = []
         self._coming = 0
+        self._until = inf
         self._over = False
         self._logs: list[str] = []
         self.losses = Losses()
@@ -171,7 +177,9 @@ class Hands:
         """A worker with a free slot, once there is one; None when there will be none."""
         with self._changed:
             while not self._over and not self._free and (self._working or self._coming):
-                self._changed.wait()
+                if not self._working and monotonic() >= self._until:
+                    break
+                self._changed.wait(ALONE_S)
             return self._free.popleft() if self._free and not self._over else None
 
     def give_back(self, hand: Hand) -> None:
@@ -192,6 +200,7 @@ class Hands:
             if hand not in self._working:
                 return
             self._working.remove(hand)
+            self._until = monotonic() + ALONE_S
             self._logs.append(hand.log)
             self._free = deque(each for each in self._free if each is not hand)
             self.losses.workers += 1
