@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from oloproof import pipeline
-from oloproof.cli.baselines import baseline_named
 from oloproof.cli.common import (
     OutputFile,
     Shown,
     config_option,
     metadata_option,
     report_options,
-    show_report,
     strict_option,
 )
-from oloproof.cli.progress import watched
+from oloproof.cli.conducting import Door, conduct
 from oloproof.cli.rehearsal import rehearse
-from oloproof.cli.streaming import json_events_option, streamed
+from oloproof.cli.streaming import json_events_option
 from oloproof.errors import Problem, UsageError
 from oloproof.importers.registry import AUTO, FORMATS
 from oloproof.model.project import ImportSpec, RecordedSystem, TraceFormat
-from oloproof.pipeline.world import open_store, real_ports
 from oloproof.project import load, read_cases
 
 
@@ -73,21 +69,8 @@ def command(
         raise UsageError(Problem("OLO616", "the system is run, not recorded", hint, file=project.config))
     cases = None if project.dataset is None else read_cases(project)
     rehearse(project, cases, shown)
-    with (
-        streamed(json_events, shown) as stream,
-        open_store(config, create=True) as store,
-        watched(run_id_file, stream=stream) as watch,
-    ):
-        was = baseline_named(store, baseline, config) if baseline else None
-        if was is not None and cases is not None:
-            pipeline.refuse_incomparable(store, was, project, cases)
-        request = pipeline.Request(gated=not no_gate, baseline=was)
-        report = pipeline.run(project, cases, request, real_ports(store), watch)
-        watch.close()
-        if stream is not None:
-            stream.report = report
-        show_report(report, store, config=config, shown=shown)
-        sys.exit(report.gate.exit_code)
+    door = Door(config=config, shown=shown, run_id_file=run_id_file, json_events=json_events, baseline=baseline)
+    conduct(project, cases, pipeline.Request(gated=not no_gate), door)
 
 
 def _import_spec(format_name: TraceFormat | None, metadata: tuple[str, ...], *, strict: bool) -> ImportSpec | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,17 +12,16 @@ from msgspec.structs import replace
 
 from oloproof import pipeline
 from oloproof.cli.asked import OPTIONS, Asked, words_again
-from oloproof.cli.baselines import baseline_named
-from oloproof.cli.common import COUNT, TEXT, OutputFile, Shown, config_option, given, report_options, show_report
-from oloproof.cli.progress import watched
+from oloproof.cli.common import COUNT, TEXT, OutputFile, Shown, config_option, given, report_options
+from oloproof.cli.conducting import Door, conduct
 from oloproof.cli.rehearsal import rehearse
-from oloproof.cli.streaming import json_events_option, streamed
+from oloproof.cli.streaming import json_events_option
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError, did_you_mean
 from oloproof.model.case import Case
 from oloproof.model.project import MOST_TRIALS, CallableSystem, Project
 from oloproof.model.run import Run
 from oloproof.model.selection import MetadataValue, Selection
-from oloproof.pipeline.world import find_run, open_store, real_ports
+from oloproof.pipeline.world import find_run, open_store
 from oloproof.project import Cases, load, read_cases
 
 AMOUNT = click.FloatRange(min=0, min_open=True, max=1e9)
@@ -106,21 +104,8 @@ def command(
     cases = None if project.dataset is None else _cases(project, request.selection)
     stops_early = pipeline.wished(project, request) is not None
     rehearse(project, cases, shown, stops_early=stops_early)
-    with (
-        streamed(json_events, shown) as stream,
-        open_store(config, create=True) as store,
-        watched(run_id_file, stream=stream) as watch,
-    ):
-        baseline = baseline_named(store, asked.baseline, config) if asked.baseline else None
-        if baseline is not None and cases is not None and not request.selection:
-            pipeline.refuse_incomparable(store, baseline, project, cases)
-        request = replace(request, baseline=baseline, asked=asked.words(baseline))
-        report = pipeline.run(project, cases, request, real_ports(store), watch)
-        watch.close()
-        if stream is not None:
-            stream.report = report
-        show_report(report, store, config=config, shown=shown)
-        sys.exit(report.gate.exit_code)
+    door = Door(config=config, shown=shown, run_id_file=run_id_file, json_events=json_events, baseline=asked.baseline)
+    conduct(project, cases, request, door, words=asked.words)
 
 
 def _cut_short(context: click.Context, name: str | None, config: Path) -> Run | None:
