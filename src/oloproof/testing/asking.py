@@ -41,7 +41,7 @@ def complaint(trace: object, asked: Mapping[str, Any]) -> str:
     case, attempt = _attempted(trace)
     judged: list[tuple[str, Judgment]] = []
     views: list[CaseRecord] = []
-    for evaluator, expected in _questions(asked, case):
+    for evaluator, expected in _questions(asked, case, attempt.trajectory):
         asked_case = replace(case, expected=expected)
         for problem in evaluator.case_problems(asked_case):
             raise _refused(evaluator.criterion, str(problem), problem.hint)
@@ -73,14 +73,16 @@ def _attempted(trace: object) -> tuple[Case, Attempt]:
             case, attempt = Case(id=trace.case_id), trace
         case _:
             what = with_article(type(trace).__name__)
-            raise TypeError(f"assert_trajectory() is given {what}, which is no trajectory and has none")
+            hint = "; hand messages to record_openai() or another recorder in a recorded_case()"
+            next_step = hint if isinstance(trace, list) else ""
+            raise TypeError(f"assert_trajectory() is given {what}, which is no trajectory and has none{next_step}")
     wrong = None if attempt.trajectory is None else contradiction(attempt.trajectory)
     if wrong is not None:
         raise _refused("the trajectory", wrong)
     return case, attempt
 
 
-def _questions(asked: Mapping[str, Any], case: Case) -> Iterator[Question]:
+def _questions(asked: Mapping[str, Any], case: Case, trajectory: Trajectory | None) -> Iterator[Question]:
     """Every evaluator that is asked for, in the order of the keywords; each under the name of its keyword."""
     options = {name: asked[name] for name in ("mode", "arguments_mode") if name in asked}
     if options and not asked.keys() & {"tools", "any_of"}:
@@ -107,11 +109,20 @@ def _questions(asked: Mapping[str, Any], case: Case) -> Iterator[Question]:
             written = {"type": "agent_constraints_satisfied", "constraints": _several(value, keyword)}
             yield Question(_built(keyword, written), {})
         elif keyword == "final":
-            yield Question(_built(keyword, {"type": "exact_match", "source": "final", "value": snapshot(value)}), {})
+            written = {"type": "exact_match", "source": "final", "value": snapshot(value)}
+            text = {"field": "content"} if isinstance(value, str) and _ends_on_a_message(trajectory) else {}
+            yield Question(_built(keyword, written | text), {})
         elif keyword == "evaluators":
             expected = dict(snapshot(asked.get("expected", case.expected)))
             for number, each in enumerate(value, 1):
                 yield Question(_written(each, f"evaluators, number {number}"), expected)
+
+
+def _ends_on_a_message(trajectory: Trajectory | None) -> bool:
+    """Whether the answer is a message with a text, as recorders and importers keep what a model said."""
+    steps = () if trajectory is None else trajectory.steps
+    said = next((step.arguments for step in reversed(steps) if step.kind == "final"), None)
+    return isinstance(said, Mapping) and "role" in said and isinstance(said.get("content"), str)
 
 
 _REFERENCES: Mapping[str, tuple[str, str]] = {

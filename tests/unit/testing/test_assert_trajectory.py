@@ -14,6 +14,7 @@ from oloproof.errors import UsageError
 from oloproof.evaluators import EVALUATORS
 from oloproof.model.recording import read
 from oloproof.model.trajectory import Step, Trajectory
+from oloproof.recorders import record_anthropic, record_openai
 from oloproof.testing import assert_trajectory, recorded_case
 from oloproof.testing.asking import _EACH, _KEYS, _REFERENCES
 from oloproof.testing.assertions import Asked
@@ -196,3 +197,20 @@ def test_importing_it_costs_next_to_nothing_and_needs_no_pytest():
     code = "import sys; from oloproof.testing import assert_trajectory; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert not {"pytest", "rich", "numpy", "re2", "oloproof.evaluators"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("record", [record_openai, record_anthropic])
+def test_a_recorded_answer_is_told_by_its_text_or_as_the_message_that_it_is(record):
+    with recorded_case() as case:
+        record([{"role": "user", "content": "ord-1"}, {"role": "assistant", "content": "refunded"}])
+    assert_trajectory(case, final="refunded")
+    assert_trajectory(case, final={"role": "assistant", "content": "refunded"})
+    with pytest.raises(AssertionError, match='final: fail: "refused" → "refunded"'):
+        assert_trajectory(case, final="refused")
+
+
+def test_messages_are_no_trajectory_and_it_says_what_makes_one_of_them():
+    with pytest.raises(
+        TypeError, match=r"given a list, .*record_openai\(\) or another recorder in a recorded_case\(\)"
+    ):
+        assert_trajectory([{"role": "user", "content": "ord-1"}], max_steps=1)

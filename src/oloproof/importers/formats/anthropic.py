@@ -97,6 +97,8 @@ def run(item: Conversation, file: str) -> Run:
             raise
     builder = teller.builder
     stopped = value.get("stop_reason") or teller.stopped
+    if teller.answered and stopped not in CUT_OFF:
+        builder.end()
     system = {} if value.get("system") is None else {"system": value["system"]}
     return Run(
         file=file,
@@ -113,18 +115,21 @@ def run(item: Conversation, file: str) -> Run:
 
 class _Teller:
     """Tells a conversation message by message. ``opening``: the messages before the assistant's first · ``stopped``:
-    why the last answer ended, None where its message does not say."""
+    why the last answer ended, None where its message does not say · ``answered``: the last message is the assistant's
+    and ends on a text, which nothing follows."""
 
     def __init__(self) -> None:
         self.builder = Builder()
         self.opening: list[Json] = []
         self.stopped: Json = None
+        self.answered = False
         self._began = False
 
     def tell(self, message: Json) -> None:
         """The next message."""
         if not isinstance(message, dict):
             raise MessageError(f"a message is an object, not {kind_of(message)}")
+        self.answered = False
         match message.get("role"):
             case "assistant":
                 refuse_tool_calls(message)
@@ -154,10 +159,13 @@ class _Teller:
             match block:
                 case {"type": "text", "text": str(text)}:
                     builder.say({"role": "assistant", "content": text}, tokens=tokens)
+                    self.answered = True
                 case _ if is_call(block):
                     self._call(block, tokens, together=together)
+                    self.answered = False
                 case {"type": str(kind)} if kind.endswith("tool_result"):
                     tell_result(builder, block)
+                    self.answered = False
                     continue
                 case {"type": str(kind)} if kind in THINKING:
                     builder.losses["reasoning"] += 1

@@ -34,7 +34,7 @@ def read(*messages: Any, **more: Any) -> Found:
 def test_calls_and_results_are_blocks_of_messages() -> None:
     found = read(ASKED, uses("find", "look"), gives(result("t1", [{"type": "text", "text": "b"}]), result("t0")), DONE)
     assert found.paired[:-1] == crossed("t0", "t1")
-    assert found.steps[-1].kind == "message"
+    assert found.steps[-1].kind == "final"
     assert (found.steps[1].arguments, found.steps[3].result, found.steps[3].error) == ({"n": 0}, "b", None)
     assert found.only.output == {"answer": "It was shipped."}
     assert found.only.input == {"messages": [ASKED]}
@@ -81,7 +81,7 @@ def test_tools_of_the_server_are_answered_in_the_same_message() -> None:
         ("tool_result", "web_search", "max_uses_exceeded"),
         ("tool_call", "echo", UNSET),
         ("tool_result", "echo", None),
-        ("message", None, UNSET),
+        ("final", None, UNSET),
     ]
     assert {step.turn for step in found.steps} == {None}
     assert found.losses == {"reasoning": 1}
@@ -158,3 +158,16 @@ def test_conversations_without_anything_of_its_own_are_not_claimed() -> None:
 def test_what_is_no_conversation_is_told(value: Any, message: str) -> None:
     ((_, _, code, told),) = refusal("anthropic", json.dumps(value).encode())
     assert (code, told) == ("OLO322", message)
+
+
+@pytest.mark.parametrize(
+    ("messages", "more"),
+    [
+        ((ASKED, DONE, gives("And now?")), {}),
+        ((ASKED, DONE, {"role": "assistant", "content": []}), {}),
+        ((ASKED, {"role": "assistant", "content": ["I look.", *uses("look")["content"]]}), {}),
+        ((ASKED, DONE), {"stop_reason": "max_tokens"}),
+    ],
+)
+def test_a_text_that_something_follows_or_that_was_cut_off_is_not_the_final_one(messages: Any, more: Any) -> None:
+    assert "final" not in [step.kind for step in read(*messages, **more).steps]
