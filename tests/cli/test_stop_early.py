@@ -92,6 +92,18 @@ def test_evidence_ends_a_run(tmp_path: Path) -> None:
     assert oloproof(tmp_path, "inspect", "--json").json == done.json
 
 
+def test_no_evidence_is_drawn_again_from_attempts_that_are_taken_over(tmp_path: Path) -> None:
+    app = 'from oloproof import system\n@system(version="1")\ndef run(answer):\n    return {"answer": answer}\n'
+    suite(tmp_path, passes=170, fails=30, policy={"early_stopping": HYBRID}, app=app)
+    assert oloproof(tmp_path, "run", "--no-stop-early").code == 3
+    again = oloproof(tmp_path, "run", "--reuse", "--json")  # in the order of seed 93 the same cases would be enough
+    assert (again.code, "early_stopping" in again.json["run"]) == (3, False)
+    (told,) = [text for text in again.json["warnings"] if "early_stopping" in text]
+    assert "has no effect here: evidence counts cases in an order that was drawn before any came out" in told
+    asked = oloproof(tmp_path, "run", "--reuse", "--stop-early", "--seed", "93")
+    assert (asked.code, "[OLO650]" in asked.err) == (2, True)
+
+
 def test_every_form_of_the_report_says_so(tmp_path: Path) -> None:
     suite(tmp_path, passes=196, fails=4, policy={"early_stopping": HYBRID})
     files = [tmp_path / "report.md", tmp_path / "junit.xml"]

@@ -326,6 +326,22 @@ def test_streamed_runs_say_the_same() -> None:
     assert shape(case.trajectory)[-1] == ("final", None, "Support", None)
 
 
+def test_a_stream_that_was_read_to_its_end_is_whole_and_one_that_was_left_is_not() -> None:
+    async def stream(*, whole: bool) -> None:
+        agent = agents.Agent(name="Support", instructions="Help.", tools=[find], model=Streaming(two_and_done))
+        with record_openai_agents():
+            events = agents.Runner.run_streamed(agent, "Where is it?").stream_events()
+            async for event in events:
+                if not whole and getattr(event, "name", "") == "tool_called":
+                    break
+
+    for whole in (True, False):
+        with recorded_case("q") as case:
+            asyncio.run(stream(whole=whole))
+        assert case.trajectory is not None
+        assert case.trajectory.truncated is not whole
+
+
 class Streaming(agents.Model):
     """A model of somebody's own, which streams: its span is of the kind that the SDK's own models have."""
 

@@ -93,6 +93,9 @@ def _why_open(project: Project, request: Request) -> str | None:
         return "a run with --in-process is not gated, so that nothing settles it"
     if project.policy is None or not request.gated:
         return "the run is not gated, so that nothing settles it"
+    said = project.policy.early_stopping
+    if request.reuse and said is not None and said.method == "hybrid":
+        return "evidence counts cases in an order that was drawn before any came out, and --reuse takes some over"
     return None
 
 
