@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fakes.projects import Done, answered, oloproof, project, spawned, write_lines
+from fakes.projects import RIGHT, Done, answered, case, oloproof, project, spawned, write_lines
 from oloproof.store import Store
 
 APP = """
@@ -127,7 +127,7 @@ def test_a_case_that_asks_something_else_is_run(tmp_path: Path, change: Any) -> 
 def test_what_is_expected_may_change_since_it_is_judged_anew(tmp_path: Path) -> None:
     suite(tmp_path, "yes", "no")
     oloproof(tmp_path, "run")
-    cases: list[Any] = [case | {"expected": {"answer": "no"}} for case in answered("yes", "no", "no")]
+    cases: list[Any] = [each | {"expected": {"answer": "no"}} for each in answered("yes", "no", "no")]
     write_lines(tmp_path / "cases.jsonl", cases)
     done = oloproof(tmp_path, "run", "--reuse", "--json")
     assert (reused(done), done.verdict("right")) == ([2], (2, 1, 0, 0))
@@ -165,6 +165,24 @@ def test_errors_and_cut_records_are_run_and_no_older_attempt_stands_in(tmp_path:
     done = oloproof(tmp_path, "run", "--reuse", "--json")
     assert ran(tmp_path) == ["c1 1", "c2 1"]
     assert (reused(done), done.verdict("right")) == ([1], (1, 1, 1, 0))
+
+
+def test_what_an_attempt_had_settled_by_its_error_stands(tmp_path: Path) -> None:
+    never_look = {"type": "agent_rule", "criterion": "never", "rule": "never look"}
+    suite(tmp_path, evaluators=[RIGHT | {"on_system_error": "fail"}, never_look])
+    write_lines(tmp_path / "cases.jsonl", [case("c1", "fails", answer="fails"), case("c2", "cut"), case("c3")])
+    app = (tmp_path / "app.py").read_text()
+    oloproof(tmp_path, "run")
+    (tmp_path / "mended").touch()
+    (tmp_path / "app.py").write_text(app.replace('trace.tool_call("look", {', '0 and trace.tool_call("look", {'))
+    done = oloproof(tmp_path, "run", "--reuse", "--json")
+    assert reused(done) == [1]
+    assert done.verdict("right") == (1, 2, 0, 0), "the error, which counts as a failure, is none that is tried again"
+    assert done.verdict("never") == (0, 3, 0, 0)
+    once_more = oloproof(tmp_path, "run", "--reuse", "--json")
+    assert (reused(once_more), once_more.json["metrics"]) == ([1, 1], done.json["metrics"])
+    shown = oloproof(tmp_path, "inspect", "latest", "--case", "c1")
+    assert "system_error: ValueError: broken" in shown.out
 
 
 def test_attempts_of_a_debugger_are_not_taken_over(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -106,9 +106,10 @@ def attempts(
     fresh: Iterator[Attempt],
     again: Mapping[Key, CaseRecord] = {},
     reused: Mapping[Key, Attempt] = {},
+    before: Callable[[Key], tuple[Attempt, ...]] = lambda _: (),
 ) -> Iterator[Attempted]:
     """Every attempt in the order of ``tried``: what stands, what is ``reused``, and for the rest the next one that is
-    ``fresh``; of those that are made ``again`` the ones before go with it."""
+    ``fresh``, with what other runs have ``before`` it; of those that are made ``again`` the ones before go with it."""
     for case, trial in tried:
         key = (case.id, trial)
         if key in kept:
@@ -117,10 +118,14 @@ def attempts(
         elif key in again:
             yield _made_again(case, again[key], next(fresh))
         else:
-            attempt = reused[key] if key in reused else next(fresh)
+            attempt = reused[key] if key in reused else _after(before(key), next(fresh))
             yield Attempted(case, attempt, before=attempt.earlier)
     for attempt in fresh:
         raise ValueError(f"nobody asked for case {attempt.case_id!r}, trial {attempt.trial}")
+
+
+def _after(before: tuple[Attempt, ...], attempt: Attempt) -> Attempt:
+    return replace(attempt, earlier=(*before, *attempt.earlier)) if before else attempt
 
 
 def _made_again(case: Case, before: CaseRecord, attempt: Attempt) -> Attempted:

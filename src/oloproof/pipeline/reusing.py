@@ -1,7 +1,8 @@
 """Attempts that earlier runs made of the same system at the same question are taken over, where that is asked for.
 
-The newest attempt at a case and trial decides: where it ended with an error or its record is cut, the case is run. An
-older one is never looked for in its place, which would be to choose among attempts by what they came to.
+The newest attempt at a case and trial decides: where it ended with an error or its record is cut, the case is run, and
+what that attempt had settled by then stands, as it does where an error is tried again. An older one is never looked for
+in its place, which would be to choose among attempts by what they came to.
 """
 
 from __future__ import annotations
@@ -19,11 +20,22 @@ from oloproof.store import Kept, Key, identity
 
 
 class Reused(Mapping[Key, Attempt]):
-    """Attempts that are taken over, by case id and trial, each read when it is asked for."""
+    """Attempts that are taken over, by case id and trial, each read when it is asked for. ``open_ones`` are those that
+    are made again."""
 
-    def __init__(self, sources: Mapping[Key, Kept], counts: Sequence[TakenOver]) -> None:
+    def __init__(
+        self, sources: Mapping[Key, Kept], counts: Sequence[TakenOver], open_ones: Mapping[Key, Kept] | None = None
+    ) -> None:
         self._sources = sources
+        self._open = open_ones or {}
         self.counts = tuple(counts)
+
+    def before(self, key: Key) -> tuple[Attempt, ...]:
+        """The attempts in whose place the one that is run now is made."""
+        if key not in self._open:
+            return ()
+        attempt = _marked(self._open[key][key])
+        return (*attempt.earlier, *(() if attempt.not_run else (replace(attempt, earlier=()),)))
 
     def __getitem__(self, key: Key) -> Attempt:
         return _marked(self._sources[key][key])
@@ -61,6 +73,7 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, done: Containe
     trials = range(1, header.trials + 1)
     wanted = {(case.id, trial): case for case in cases for trial in trials if (case.id, trial) not in done}
     sources: dict[Key, Kept] = {}
+    open_ones: dict[Key, Kept] = {}
     counts: Counter[str] = Counter()
     for run in _like(header, ports):
         kept = ports.store.kept(run.id)
@@ -72,9 +85,11 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, done: Containe
             if _is_whole(record.attempt):
                 sources[key] = kept
                 counts[_origin(record)] += 1
+            else:
+                open_ones[key] = kept
         if not wanted:
             break
-    return Reused(sources, [TakenOver(run=run, attempts=count) for run, count in counts.most_common()])
+    return Reused(sources, [TakenOver(run=run, attempts=count) for run, count in counts.most_common()], open_ones)
 
 
 def _like(header: Run, ports: Ports) -> Iterator[Run]:

@@ -87,7 +87,7 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             launched = partial(loaded.run, may_launch=spending.may_launch, listener=telling)
             fresh = launched(asked, trials=trials, window=window, done=Either(kept, reused))
             tried = ((case, trial) for case in chosen for trial in trials)
-            attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again, reused)
+            attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again, reused, reused.before)
             course = certain if planned is None else EarlyStop(planned, loaded.stop)
             evidence = evidence_of(attempted, user_judge, redacting)
             counted = judge_and_keep(project, header, evidence, ports, telling, course, redacting)
