@@ -96,7 +96,7 @@ def load(
 
 def read_project(root: Node, config: Path, problems: Problems, departure: Departure) -> Project:
     """The project that is written in ``root``, relative to the directory of ``config``; UsageError as :func:`load`."""
-    recorded, imported, trials = departure.recorded, departure.imported, departure.trials
+    trials = departure.trials
     written = shape.mapping(root, problems, what="the configuration")
     if written is None:
         problems.raise_any()
@@ -104,11 +104,11 @@ def read_project(root: Node, config: Path, problems: Problems, departure: Depart
     values, _ = shape.keys(written, ConfigFile, problems, what="the configuration", raw=_RAW)
     measures = read_measures(written, problems)
     section: SystemSection | None = values.get("system")
-    system = None if section is None else _system(section, written, config.parent, recorded, problems)
-    if imported is not None and system is not None and isinstance(system.kind, RecordedSystem):
-        system = replace(system, kind=replace(system.kind, imported=imported))
+    system = None if section is None else _system(section, written, config.parent, departure.recorded, problems)
     if system is not None:
-        system = replace(system, executor=read_executor(values, system, written, problems))
+        system = replace(
+            _read_as(system, departure.imported), executor=read_executor(values, system, written, problems)
+        )
     if not departure.has_cases:
         _check_dataset(values.get("dataset"), written, section, config.parent, problems)
     _check_records(section, written, measures, problems)
@@ -118,13 +118,12 @@ def read_project(root: Node, config: Path, problems: Problems, departure: Depart
     if redact is not None and system is not None and not isinstance(system.kind, RecordedSystem):
         system = replace(system, kind=replace(system.kind, spare_chars=SPARE_CHARS))
     policy_problems = Problems(str(config.parent / DEFAULT_POLICY))
-    recorded_system = system is not None and isinstance(system.kind, RecordedSystem)
-    measurable = replace(measures.measurable, recorded=recorded_system)
+    is_recorded = system is not None and isinstance(system.kind, RecordedSystem)
+    measurable = replace(measures.measurable, recorded=is_recorded)
     gate = _gate(written.entry("policy"), config.parent, measurable, problems, policy_problems)
     refuse([*problems.found, *policy_problems.found])
     assert system is not None
     assert section is not None
-    interval: IntervalSection = values.get("interval", IntervalSection())
     return Project(
         name=values["project"],
         config=str(config),
@@ -137,7 +136,7 @@ def read_project(root: Node, config: Path, problems: Problems, departure: Depart
         trials=tried,
         cluster=tuple(values["cluster"].split(".")[1:]) if "cluster" in values else None,
         slices=tuple(measures.slices),
-        interval=IntervalChoice(method=interval.method, level=interval.level),
+        interval=_interval(values.get("interval", IntervalSection())),
         min_slice_support=values.get("min_slice_support", MIN_SLICE_SUPPORT),
         redact=redact,
         policy=gate.policy,
@@ -147,6 +146,10 @@ def read_project(root: Node, config: Path, problems: Problems, departure: Depart
         config_digest=_digest(values, section, measures),
         warnings=(*_idle_keys(section, written), *idle_executor(values)),
     )
+
+
+def _interval(section: IntervalSection) -> IntervalChoice:
+    return IntervalChoice(method=section.method, level=section.level)
 
 
 # --- where cases and attempts come from ----------------------------------------------------------------------------
@@ -266,6 +269,13 @@ def _check_dataset(
             )
         elif not os.path.exists(path):
             problems.at(entry.value, codes.MISSING_FILE, f"the dataset {shown(dataset)} does not exist")
+
+
+def _read_as(system: SystemSpec, imported: ImportSpec | None) -> SystemSpec:
+    """Recordings of a foreign format, where the command line names one."""
+    if imported is None or not isinstance(system.kind, RecordedSystem):
+        return system
+    return replace(system, kind=replace(system.kind, imported=imported))
 
 
 def _check_records(section: SystemSection | None, written: Fields, measures: Measures, problems: Problems) -> None:

@@ -29,6 +29,7 @@ from oloproof.model.project import (
     SliceSpec,
     UserEvaluatorSpec,
 )
+from oloproof.model.redaction import SPARE_CHARS
 from oloproof.model.run import IntervalChoice
 from oloproof.project import load
 
@@ -81,6 +82,7 @@ def test_everything() -> None:
         concurrency=4,
         timeout_s=60.0,
         launching=Launching(retry=Retry(attempts=4), max_per_minute=120),
+        spare_chars=SPARE_CHARS,
     )
     assert project.system.records == ("agent_trajectory/v1",)
     assert project.user_evaluators == (
