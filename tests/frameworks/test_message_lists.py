@@ -111,7 +111,7 @@ def test_messages_of_anthropic() -> None:
         assert [(step.kind, step.tool_name, step.error) for step in trajectory.steps[3:]] == [
             ("tool_result", "c", "no such order"),
             ("tool_result", "b", None),
-            ("message", None, UNSET),
+            ("final", None, UNSET),
         ]
         assert trajectory.steps[1].turn == trajectory.steps[2].turn is not None
         assert not trajectory.truncated
