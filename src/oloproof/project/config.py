@@ -115,8 +115,6 @@ def read_project(root: Node, config: Path, problems: Problems, departure: Depart
     tried = values.get("trials") if trials is None else trials
     _check_trials(tried, system, written, measures, problems, repeated=trials is not None)
     redact = _redaction(values.get("redact"), written, measures, problems)
-    if redact is not None and system is not None and not isinstance(system.kind, RecordedSystem):
-        system = replace(system, kind=replace(system.kind, spare_chars=SPARE_CHARS))
     policy_problems = Problems(str(config.parent / DEFAULT_POLICY))
     is_recorded = system is not None and isinstance(system.kind, RecordedSystem)
     measurable = replace(measures.measurable, recorded=is_recorded)
@@ -128,7 +126,7 @@ def read_project(root: Node, config: Path, problems: Problems, departure: Depart
         name=values["project"],
         config=str(config),
         directory=str(config.parent),
-        system=system,
+        system=system if redact is None else _with_room_to_redact(system),
         evaluators=tuple(measures.evaluators),
         dataset=str(config.parent / values["dataset"]) if "dataset" in values else None,
         metrics=tuple(measures.metrics),
@@ -269,6 +267,13 @@ def _check_dataset(
             )
         elif not os.path.exists(path):
             problems.at(entry.value, codes.MISSING_FILE, f"the dataset {shown(dataset)} does not exist")
+
+
+def _with_room_to_redact(system: SystemSpec) -> SystemSpec:
+    """Texts are cut so much later that no secret is cut in two before it is taken out."""
+    if isinstance(system.kind, RecordedSystem):
+        return system
+    return replace(system, kind=replace(system.kind, spare_chars=SPARE_CHARS))
 
 
 def _read_as(system: SystemSpec, imported: ImportSpec | None) -> SystemSpec:
