@@ -71,3 +71,25 @@ def test_evaluators_that_fail_to_load_are_broken(tmp_path: Path) -> None:
     done = oloproof(directory, "run")
     assert done.code == 5
     assert "the worker process ended with exit status 0 while it loaded judges:right [OLO405]" in done.lines
+
+
+def test_garbage_of_user_code_in_this_process_is_collected_at_its_end(tmp_path: Path) -> None:
+    """Cycles included, though what is ours is not looked through."""
+    app = """
+class Notes:
+    def __init__(self):
+        self.myself = self
+        self.file = open("notes.txt", "w")
+
+    def __del__(self):
+        self.file.write(" and gone")
+
+notes = Notes()
+
+def run(case):
+    notes.file.write("asked")
+    return {"answer": case}
+"""
+    directory = project(tmp_path, app=app, cases=answered("yes"), rules=None)
+    assert spawned(directory, "run", "--in-process", "--no-gate").code == 0
+    assert (directory / "notes.txt").read_text() == "asked and gone"

@@ -54,7 +54,7 @@ class NoToolLoop(TrajectoryEvaluator, frozen=True, kw_only=True, dict=True, tag_
         possible = False
         for period in range(1, min(self.max_cycle, len(names) // times) + 1):
             length = period * times
-            if sum(map(eq, names, islice(names, period, None))) < length - period:
+            if list(map(eq, names, names[period:])).count(True) < length - period:
                 continue  # too few repeats for one run, wherever they are: what most cases come to
             for start, stop in _stretches(names, period, length):
                 calls = reading.calls[start:stop]
