@@ -185,7 +185,8 @@ def test_what_cases_come_to_is_what_it_is_on_this_machine(tmp_path: Path, cluste
     mine, theirs = (json.dumps(shown(tmp_path / name, *numbers), sort_keys=True) for name in ("local", "ray"))
     assert mine.replace(str(tmp_path / "local"), "") == theirs.replace(str(tmp_path / "ray"), "")
     assert here.json["metrics"] == there.json["metrics"]
-    assert (tmp_path / "ray" / "torn down").read_text() == "answered" * 2
+    # A process that took the place of a dead one may have had no case of its own before the end.
+    assert re.fullmatch("(answered){1,2}", (tmp_path / "ray" / "torn down").read_text())
 
 
 def test_the_cases_of_a_lost_machine_are_run_again_and_it_is_told(tmp_path: Path) -> None:

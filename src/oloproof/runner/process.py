@@ -42,6 +42,8 @@ _LAST_READS = 16
 """How often a dead worker's link is read: a process that it left behind may write to it without end."""
 
 _TICK_S = 0.5
+"""How long a wait may be: a signal that comes just before it does not end it, and its handler runs after it."""
+
 _LONGEST_S = 3600.0
 
 
@@ -164,9 +166,7 @@ class WorkerProcess:
         until = monotonic() + wait_s
         while True:
             left = max(0.0, until - monotonic())
-            ready = {
-                key.fd for key, _ in self._selector.select(left if self._ending is not None else min(left, _TICK_S))
-            }
+            ready = {key.fd for key, _ in self._selector.select(min(left, _TICK_S))}
             if self._unsent:
                 self._flush()
             ended = self._ending in ready if self._ending is not None else self._process.poll() is not None
