@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from oloproof.model.selection import Selection
 from oloproof.pipeline import Request, Resumption, Watch
 from oloproof.pipeline.world import real_ports
 from oloproof.project import load, read_cases
+from oloproof.runner import Launch
 from oloproof.runner.system import WorkerSystem, turns
 from oloproof.store import Store
 
@@ -69,11 +70,9 @@ def suite(directory: Path, *, rules: list[Row] | None = None, **config: Any) -> 
     return project(directory, app=APP, cases=answered(*ANSWERS), rules=rules or [NONE_WRONG], **(SLICED | config))
 
 
-def one_at_a_time(
-    system: WorkerSystem, cases: Iterable[Case], *, done: Container[tuple[str, int]], trials: Sequence[int], **_: Any
-) -> Iterator[Attempt]:
+def one_at_a_time(system: WorkerSystem, cases: Iterable[Case], launch: Launch) -> Iterator[Attempt]:
     """A case begins once the one before is stored, so that it is known what a run leaves."""
-    return system._supervisor.run(turns(cases, trials, done), window=1)
+    return system._supervisor.run(turns(cases, launch), window=1)
 
 
 def cut_short(directory: Path, after: int, *, softly: bool = False, **request: Any) -> str:

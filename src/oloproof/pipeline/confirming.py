@@ -54,7 +54,8 @@ def confirmed(
     chosen = [case for case in cases if case.id in names]
     trials = range(run.trials + 1, run.trials + 1 + times)
     tried = ((case, trial) for case in chosen for trial in trials)
-    attempted = attempts(tried, kept, loaded.run(chosen, trials=trials, done=kept, listener=telling))
+    launch = runner.Launch(trials=trials, done=kept, listener=telling)
+    attempted = attempts(tried, kept, loaded.run(chosen, launch))
     rows = list(_judged(project, run, attempted, user_judge, redacting))
     fresh = [row for row in rows if (row.case_id, row.trial) not in kept]
     ports.store.append(run.id, fresh)

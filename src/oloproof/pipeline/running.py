@@ -84,8 +84,9 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             trials = range(1, header.trials + 1)
             window = None if planned is None else planned.window
             spending = Spending(request.budget, ports.monotonic)
-            launched = partial(loaded.run, may_launch=spending.may_launch, listener=telling)
-            fresh = launched(asked, trials=trials, window=window, done=Either(kept, reused))
+            may_launch, done = spending.may_launch, Either(kept, reused)
+            launch = runner.Launch(trials=trials, window=window, done=done, may_launch=may_launch, listener=telling)
+            fresh = loaded.run(asked, launch)
             tried = ((case, trial) for case in chosen for trial in trials)
             attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again, reused, reused.before)
             course = certain if planned is None else EarlyStop(planned, loaded.stop)

@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager
 from typing import assert_never
 
 from oloproof.model.project import CallableSystem, CommandSystem, HttpSystem, Project, RecordedSystem
-from oloproof.runner.ports import LoadedSystem, UserCode, UserJudge
+from oloproof.runner.ports import Launch, LoadedSystem, UserCode, UserJudge
 from oloproof.runner.protocol import Declared
 
-__all__ = ["Declared", "LoadedSystem", "UserCode", "UserJudge", "evaluation_worker", "load", "prepare"]
+__all__ = ["Declared", "Launch", "LoadedSystem", "UserCode", "UserJudge", "evaluation_worker", "load", "prepare"]
 
 
 def prepare() -> None:

@@ -6,7 +6,7 @@ Prints go where they always go and nothing is timed out, so that one can stop at
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Container, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import Context
 from threading import Thread
@@ -17,9 +17,9 @@ from oloproof.model.case import Attempt, Case
 from oloproof.model.project import CallableSystem
 from oloproof.record.journal import Event
 from oloproof.runner.attempts import CaseJob
-from oloproof.runner.launching import LOOK_AGAIN_S, Pace, always
+from oloproof.runner.launching import LOOK_AGAIN_S, Pace
 from oloproof.runner.loading import Loaded, LoadError, declared_by, load_system, set_up, system_of, tear_down
-from oloproof.runner.ports import SILENT, Listener
+from oloproof.runner.ports import EACH_ONCE, Launch
 from oloproof.runner.process import Waker
 from oloproof.runner.protocol import Ran, decode_word
 from oloproof.runner.system import Turn, again, attempt_of, not_run, order_of, turns
@@ -47,19 +47,10 @@ class LocalSystem:
         self._retry = kind.launching.retry
         self._pace = Pace.of(kind.launching)
 
-    def run(
-        self,
-        cases: Iterable[Case],
-        *,
-        trials: Sequence[int] = (1,),
-        window: int | None = None,
-        done: Container[tuple[str, int]] = frozenset(),
-        may_launch: Callable[[], bool] = always,
-        listener: Listener = SILENT,
-    ) -> Iterator[Attempt]:
-        for turn in turns(cases, trials, done):
-            listener.waiting()
-            yield self._last_attempt(turn, may_launch, listener)
+    def run(self, cases: Iterable[Case], launch: Launch = EACH_ONCE) -> Iterator[Attempt]:
+        for turn in turns(cases, launch):
+            launch.listener.waiting()
+            yield self._last_attempt(turn, launch)
 
     def stop(self) -> None:
         self._stopping = True
@@ -90,21 +81,21 @@ class LocalSystem:
                 self._loop = _Aside()
         return self._loop.run(coroutine, context=Context())
 
-    def _last_attempt(self, turn: Turn, may_launch: Callable[[], bool], listener: Listener) -> Attempt:
+    def _last_attempt(self, turn: Turn, launch: Launch) -> Attempt:
         """The attempt that stands, after those that are made again."""
         while True:
-            self._wait(self._pace.wait_s(monotonic()), may_launch)
-            if self._stopping or not may_launch():
+            self._wait(self._pace.wait_s(monotonic()), launch.may_launch)
+            if self._stopping or not launch.may_launch():
                 self._stopping = True
                 return not_run(turn)
             self._pace = self._pace.launched(monotonic())
-            listener.began(turn.case.id, turn.trial)
+            launch.listener.began(turn.case.id, turn.trial)
             attempt = self._attempt(turn)
             once_more = again(self._retry, turn, attempt)
             if once_more is None:
                 return attempt
             turn = once_more.turn
-            self._wait(once_more.wait_s, may_launch)
+            self._wait(once_more.wait_s, launch.may_launch)
 
     def _wait(self, seconds: float, may_launch: Callable[[], bool]) -> None:
         until = monotonic() + seconds

@@ -6,15 +6,13 @@ What hangs, crashes or eats memory costs its own case and no other.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.project import CallableSystem
-from oloproof.runner.launching import always
 from oloproof.runner.pool import Pool
-from oloproof.runner.ports import SILENT, Listener
+from oloproof.runner.ports import EACH_ONCE, Launch
 from oloproof.runner.protocol import Declared, LoadSystem
 from oloproof.runner.workers import Workers
 
@@ -37,18 +35,8 @@ class IsolatedSystem:
     def warnings(self) -> tuple[str, ...]:
         return self._workers.warnings
 
-    def run(
-        self,
-        cases: Iterable[Case],
-        *,
-        trials: Sequence[int] = (1,),
-        window: int | None = None,
-        done: Container[tuple[str, int]] = frozenset(),
-        may_launch: Callable[[], bool] = always,
-        listener: Listener = SILENT,
-    ) -> Iterator[Attempt]:
-        run = partial(self._pool.run, may_launch=may_launch, listener=listener)
-        return run(cases, trials=trials, window=window, done=done)
+    def run(self, cases: Iterable[Case], launch: Launch = EACH_ONCE) -> Iterator[Attempt]:
+        return self._pool.run(cases, launch)
 
     def stop(self) -> None:
         self._pool.stop()

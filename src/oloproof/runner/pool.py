@@ -7,7 +7,7 @@ that waits to be asked again keeps no thread.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from math import inf
 from threading import Condition, Thread
@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.project import AT_ONCE, Launching
-from oloproof.runner.launching import LOOK_AGAIN_S, Pace, Waiting, always
-from oloproof.runner.ports import SILENT, Listener
+from oloproof.runner.launching import LOOK_AGAIN_S, Pace, Waiting
+from oloproof.runner.ports import EACH_ONCE, Launch, Listener
 from oloproof.runner.protocol import Declared, Ran, RunCase
 from oloproof.runner.system import Turn, again, attempt_of, not_run, order_of, turns
 
@@ -55,23 +55,14 @@ class Pool:
         self._stopping = False
         self._changed = Condition()  # its lock may be taken again by a signal handler that stops what it interrupts
 
-    def run(
-        self,
-        cases: Iterable[Case],
-        *,
-        trials: Sequence[int] = (1,),
-        window: int | None = None,
-        done: Container[tuple[str, int]] = frozenset(),
-        may_launch: Callable[[], bool] = always,
-        listener: Listener = SILENT,
-    ) -> Iterator[Attempt]:
+    def run(self, cases: Iterable[Case], launch: Launch = EACH_ONCE) -> Iterator[Attempt]:
         """The attempts, in the order of the cases and their trials."""
-        window = window or WINDOW
+        window, listener = launch.window or WINDOW, launch.listener
         asked: deque[Future[Attempt]] = deque()
-        line = _Line(may_launch)
+        line = _Line(launch.may_launch)
         threads = 0
         try:
-            for n, turn in enumerate(turns(cases, trials, done)):
+            for n, turn in enumerate(turns(cases, launch)):
                 item = _Asked(n, turn, Future())
                 with self._changed:
                     line.waiting.add(item)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from msgspec import Struct
+
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import Project
@@ -28,6 +30,30 @@ class Listener:
 SILENT = Listener()
 
 
+class Launch(Struct, frozen=True, kw_only=True):
+    """Which attempts at cases are launched, and who is asked and told.
+
+    With a ``window``, no case begins that lies so many places or more behind the first whose attempt has not been
+    taken: with 1, the next begins once whoever took the last one asks for another. None leaves it to the system.
+    """
+
+    trials: Sequence[int] = (1,)
+    """Of each case, in this order."""
+
+    window: int | None = None
+
+    done: Container[tuple[str, int]] = frozenset()
+    """By case id and trial: what is not launched."""
+
+    may_launch: Callable[[], bool] = always
+    """Asked before each attempt, from any thread; once it says no, nothing more is launched."""
+
+    listener: Listener = SILENT
+
+
+EACH_ONCE = Launch()
+
+
 class LoadedSystem(Protocol):
     """A system that is ready to run cases."""
 
@@ -43,24 +69,10 @@ class LoadedSystem(Protocol):
     def warnings(self) -> tuple[str, ...]:
         """What went wrong beside the cases, known once the system has ended."""
 
-    def run(
-        self,
-        cases: Iterable[Case],
-        *,
-        trials: Sequence[int] = (1,),
-        window: int | None = None,
-        done: Container[tuple[str, int]] = frozenset(),
-        may_launch: Callable[[], bool] = always,
-        listener: Listener = SILENT,
-    ) -> Iterator[Attempt]:
-        """Attempts in the order of the cases, which are read as they are needed; of each case these trials in order,
-        but for those that are ``done`` (by case id and trial).
+    def run(self, cases: Iterable[Case], launch: Launch = EACH_ONCE) -> Iterator[Attempt]:
+        """Attempts in the order of the cases, which are read as they are needed, and of the trials of each.
 
-        With a ``window``, no case begins that lies so many places or more behind the first whose attempt has not been
-        taken: with 1, the next begins once whoever took the last one asks for another.
-
-        Each attempt is the last of those that were made: the others are its ``earlier`` ones. ``may_launch`` is asked
-        before each of them, from any thread; once it says no, nothing more is launched.
+        Each attempt is the last of those that were made: the others are its ``earlier`` ones.
 
         When the system can no longer be loaded, the attempts that are left are errors, each of them.
         """

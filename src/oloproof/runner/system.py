@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.project import CallableSystem, Retry
 from oloproof.runner.desk import Loss
-from oloproof.runner.launching import always, wait_before_next
-from oloproof.runner.ports import SILENT, Listener
+from oloproof.runner.launching import wait_before_next
+from oloproof.runner.ports import EACH_ONCE, Launch
 from oloproof.runner.protocol import Declared, Judged, LoadSystem, Ran, RunCase
 from oloproof.runner.supervisor import AHEAD, Supervisor
 
@@ -33,11 +33,10 @@ class Turn(NamedTuple):
         return crc32(f"{self.trial}:{self.case.id}".encode())
 
 
-def turns(
-    cases: Iterable[Case], trials: Sequence[int], done: Container[tuple[str, int]] = frozenset()
-) -> Iterator[Turn]:
-    """One case after the other, each with all its trials but those that are ``done``, by case id and trial."""
-    return (Turn(case, trial) for case in cases for trial in trials if not done or (case.id, trial) not in done)
+def turns(cases: Iterable[Case], launch: Launch) -> Iterator[Turn]:
+    """One case after the other, each with all its trials but those that are done."""
+    done = launch.done
+    return (Turn(case, trial) for case in cases for trial in launch.trials if not done or (case.id, trial) not in done)
 
 
 class Again(NamedTuple):
@@ -77,21 +76,12 @@ class WorkerSystem:
     def warnings(self) -> tuple[str, ...]:
         return self._supervisor.warnings
 
-    def run(
-        self,
-        cases: Iterable[Case],
-        *,
-        trials: Sequence[int] = (1,),
-        window: int | None = None,
-        done: Container[tuple[str, int]] = frozenset(),
-        may_launch: Callable[[], bool] = always,
-        listener: Listener = SILENT,
-    ) -> Iterator[Attempt]:
+    def run(self, cases: Iterable[Case], launch: Launch = EACH_ONCE) -> Iterator[Attempt]:
         def began(turn: Turn) -> None:
-            listener.began(turn.case.id, turn.trial)
+            launch.listener.began(turn.case.id, turn.trial)
 
-        run = partial(self._supervisor.run, may_launch=may_launch, began=began, waiting=listener.waiting)
-        return run(turns(cases, trials, done), window=window)
+        run = partial(self._supervisor.run, may_launch=launch.may_launch, began=began, waiting=launch.listener.waiting)
+        return run(turns(cases, launch), window=launch.window)
 
     def stop(self) -> None:
         self._supervisor.stop()

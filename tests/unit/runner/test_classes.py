@@ -88,7 +88,7 @@ def test_each_process_of_its_own_has_its_object(tmp_path: Path) -> None:
 
 def test_a_stopped_run_is_torn_down(tmp_path: Path) -> None:
     with runner.load(of(tmp_path)) as loaded:
-        attempts = loaded.run(cases(*range(500)), window=1)
+        attempts = loaded.run(cases(*range(500)), runner.Launch(window=1))
         assert next(attempts).output == 1
         loaded.stop()
         assert {attempt.error and attempt.error.kind for attempt in attempts} == {"not_run"}

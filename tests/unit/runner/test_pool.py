@@ -13,6 +13,7 @@ from fakes.workers import cases
 from oloproof.model.case import AttemptError, system_error
 from oloproof.model.project import Backoff, Launching, Retry
 from oloproof.runner.pool import Pool
+from oloproof.runner.ports import Launch
 from oloproof.runner.protocol import Ran, RunCase
 
 
@@ -24,7 +25,7 @@ def test_with_a_window_of_one_nothing_begins_before_the_last_attempt_was_taken()
         return Ran(order.n, output=order.input)
 
     pool = Pool(ask, concurrency=3)
-    attempts = pool.run(cases(*range(5)), window=1)
+    attempts = pool.run(cases(*range(5)), Launch(window=1))
     assert [next(attempts).output, next(attempts).output] == [0, 1]
     pool.stop()
     assert [attempt.error and attempt.error.kind for attempt in attempts] == ["not_run"] * 3
@@ -42,7 +43,7 @@ def test_a_window_holds_back_what_lies_too_far_behind_the_oldest_case() -> None:
             overtaken.acquire()
         return Ran(order.n, output=overtaken.acquire(blocking=False))
 
-    attempts = list(Pool(ask, concurrency=3).run(cases(*range(30)), window=5))
+    attempts = list(Pool(ask, concurrency=3).run(cases(*range(30)), Launch(window=5)))
     assert [attempt.case_id for attempt in attempts] == [case.id for case in cases(*range(30))]
     assert attempts[0].output is False
 
@@ -66,7 +67,7 @@ def refusing(times: int, error: AttemptError = LIMITED) -> Callable[[RunCase], R
 @pytest.mark.parametrize(("times", "output", "earlier"), [(0, 1, 0), (2, 3, 2), (3, UNSET, 2)])
 def test_what_was_refused_is_asked_again_and_all_of_it_is_kept(times: int, output: Any, earlier: int) -> None:
     pool = Pool(refusing(times), concurrency=2, launching=Launching(retry=QUICKLY))
-    attempts = list(pool.run(cases(*range(5)), trials=(1, 2)))
+    attempts = list(pool.run(cases(*range(5)), Launch(trials=(1, 2))))
     assert [(each.case_id, each.trial) for each in attempts] == [(f"case_{n}", t) for n in range(1, 6) for t in (1, 2)]
     firsts = [each for each in attempts if each.trial == 1]
     assert [(each.output, len(each.earlier)) for each in firsts] == [(output, earlier)] * 5
@@ -106,7 +107,7 @@ def test_nothing_is_asked_again_that_may_not_be_launched() -> None:
         return Ran(order.n, error=LIMITED)
 
     pool = Pool(ask, concurrency=1, launching=Launching(retry=replace(QUICKLY, attempts=50)))
-    first, second = pool.run(cases(1, 2), may_launch=lambda: len(asked) < 2)
+    first, second = pool.run(cases(1, 2), Launch(may_launch=lambda: len(asked) < 2))
     assert len(first.earlier) + len(second.earlier) == 2
     assert {each.error.kind for each in (first, second) if each.error} == {"not_run"}
 
@@ -121,7 +122,7 @@ def test_what_waits_is_given_up_once_nothing_more_may_be_launched(monkeypatch: p
         return Ran(order.n, error=LIMITED)
 
     pool = Pool(ask, concurrency=2, launching=Launching(retry=slowly))
-    (attempt,) = pool.run(cases(1), may_launch=lambda: not asked)
+    (attempt,) = pool.run(cases(1), Launch(may_launch=lambda: not asked))
     assert attempt.error is not None
     assert (attempt.error.kind, len(attempt.earlier)) == ("not_run", 1)
 

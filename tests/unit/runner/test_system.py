@@ -487,7 +487,7 @@ def test_with_a_window_of_one_nothing_begins_before_the_last_attempt_was_taken(t
             file.write(f"{case} ")
     """
     with chdir(tmp_path), runner.load(project(tmp_path, source)) as loaded:
-        attempts = loaded.run(cases(*range(5)), window=1)
+        attempts = loaded.run(cases(*range(5)), runner.Launch(window=1))
         next(attempts)
         next(attempts)
         loaded.stop()
@@ -508,7 +508,7 @@ def test_a_window_holds_back_what_lies_too_far_behind_the_oldest_case(tmp_path):
         overtaken.release()
     """
     with runner.load(project(tmp_path, source, concurrency=3)) as loaded:
-        attempts = list(loaded.run(cases(*range(30)), window=5))
+        attempts = list(loaded.run(cases(*range(30)), runner.Launch(window=5)))
     assert [attempt.case_id for attempt in attempts] == [case.id for case in cases(*range(30))]
     assert attempts[0].output is False
 
@@ -571,7 +571,7 @@ def test_what_waits_is_given_up_once_nothing_more_may_be_launched(tmp_path, monk
     waiting = launching(project(tmp_path, REFUSED), retry=Retry(backoff=Backoff(first_s=3600, max_s=3600)))
     made = tmp_path / "made-1"
     with runner.load(waiting, in_process=in_process) as loaded:
-        (attempt,) = loaded.run([Case(id="a", input=1)], may_launch=lambda: not made.exists())
+        (attempt,) = loaded.run([Case(id="a", input=1)], runner.Launch(may_launch=lambda: not made.exists()))
     assert attempt.error.kind == "not_run"
     assert [each.error.infrastructure for each in attempt.earlier] == ["rate_limit"]
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from oloproof._version import __version__
 from oloproof.errors import Problem, UsageError
 from oloproof.model.case import Attempt, AttemptError, Case, system_error
 from oloproof.model.project import CallableSystem, RayExecutor
-from oloproof.runner.launching import always
 from oloproof.runner.pool import WINDOW, Pool
-from oloproof.runner.ports import SILENT, Listener
+from oloproof.runner.ports import EACH_ONCE, Launch
 from oloproof.runner.protocol import Declared, LoadSystem, Ran, RunCase, encode
 from oloproof.runner.ray.cluster import connected, is_upload
 from oloproof.runner.ray.hands import ENDED_S, KILLED_S, Hand, Hands, Lost, hired
@@ -47,20 +47,11 @@ class RaySystem:
     def warnings(self) -> tuple[str, ...]:
         return (*self._warnings, *self._hands.losses.told())
 
-    def run(
-        self,
-        cases: Iterable[Case],
-        *,
-        trials: Sequence[int] = (1,),
-        window: int | None = None,
-        done: Container[tuple[str, int]] = frozenset(),
-        may_launch: Callable[[], bool] = always,
-        listener: Listener = SILENT,
-    ) -> Iterator[Attempt]:
+    def run(self, cases: Iterable[Case], launch: Launch = EACH_ONCE) -> Iterator[Attempt]:
         if self._pool is None:
             raise ValueError("the system is not loaded")
-        run = partial(self._pool.run, may_launch=may_launch, listener=listener)
-        return run(cases, trials=trials, window=window or max(WINDOW, 4 * self._kind.concurrency), done=done)
+        window = launch.window or max(WINDOW, 4 * self._kind.concurrency)
+        return self._pool.run(cases, replace(launch, window=window))
 
     def stop(self) -> None:
         self._stopping = True
