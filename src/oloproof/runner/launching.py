@@ -24,6 +24,9 @@ T = TypeVar("T")
 LOOK_AGAIN_S = 1.0
 """How often it is asked whether more may be launched while everything waits: a budget may be spent meanwhile."""
 
+HEARD_S = 0.5
+"""How long a wait of the main thread may be: a signal that comes just before it does not end it, and is heard after."""
+
 
 def wait_before_next(retry: Retry | None, error: AttemptError | None, *, made: int, seed: int) -> float | None:
     """The seconds after which an attempt is made again that ended with ``error`` and was the ``made``-th; None where it

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.project import AT_ONCE, Launching
-from oloproof.runner.launching import LOOK_AGAIN_S, Pace, Waiting
+from oloproof.runner.launching import HEARD_S, LOOK_AGAIN_S, Pace, Waiting
 from oloproof.runner.ports import EACH_ONCE, Launch, Listener
 from oloproof.runner.protocol import Declared, Ran, RunCase
 from oloproof.runner.system import Turn, again, attempt_of, not_run, order_of, turns
@@ -137,5 +137,6 @@ class _Line:
 
 def _awaited(answer: Future[Attempt], listener: Listener) -> Attempt:
     while not answer.done():
-        wait([answer], timeout=listener.waiting())
+        again_s = listener.waiting()
+        wait([answer], timeout=HEARD_S if again_s is None else min(again_s, HEARD_S))
     return answer.result()

@@ -15,6 +15,7 @@ from time import monotonic
 
 from msgspec import Struct
 
+from oloproof.runner.launching import HEARD_S
 from oloproof.runner.output import LOG_BYTES, kept_text
 from oloproof.runner.protocol import (
     MAX_LINE_BYTES,
@@ -40,9 +41,6 @@ GOODBYE_S = 2.0
 _READ_BYTES = 256 * 1024
 _LAST_READS = 16
 """How often a dead worker's link is read: a process that it left behind may write to it without end."""
-
-_TICK_S = 0.5
-"""How long a wait may be: a signal that comes just before it does not end it, and its handler runs after it."""
 
 _LONGEST_S = 3600.0
 
@@ -166,7 +164,7 @@ class WorkerProcess:
         until = monotonic() + wait_s
         while True:
             left = max(0.0, until - monotonic())
-            ready = {key.fd for key, _ in self._selector.select(min(left, _TICK_S))}
+            ready = {key.fd for key, _ in self._selector.select(min(left, HEARD_S))}
             if self._unsent:
                 self._flush()
             ended = self._ending in ready if self._ending is not None else self._process.poll() is not None
