@@ -45,7 +45,7 @@ def test_cases_are_filtered_by_hand_and_the_address_follows(opened: Any, report:
     assert page.locator("#count").inner_text() == "1 of 3 attempts"
     assert page.url.endswith("#criterion=agent_tool_sequence&verdict=fail")
     page.click("#list a")
-    page.wait_for_selector("#case h1")
+    page.wait_for_selector("#case .facts")
     page.keyboard.press("Escape")
     page.wait_for_selector("#report:not([hidden])")
     assert listed(page) == ["second"]
@@ -77,6 +77,7 @@ def test_the_keyboard_goes_from_case_to_case_and_to_what_offends(opened: Any, re
     page = opened.at(report, "#case=first")
     page.keyboard.press("j")
     page.locator("#case h1", has_text="second").wait_for()
+    page.wait_for_selector("#case .offends")  # its heading is there before its steps are
     page.keyboard.press("o")
     page.wait_for_selector("#step-2.here")
     page.keyboard.press("k")

@@ -56,6 +56,7 @@ def test_from_the_list_to_a_step_and_back(inside: Any, view: Viewing) -> None:
     inside.select_option("[name=verdict]", "fail")
     inside.click("#list a >> nth=1")
     inside.locator("#case h1", has_text="second").wait_for()
+    inside.wait_for_selector("#case .offends")  # its heading is there before its steps are
     inside.keyboard.press("o")
     inside.wait_for_selector("#step-3.here")
     assert inside.url.endswith("#case=second&step=3")
