@@ -214,9 +214,14 @@ def changed_version(directory: Path) -> None:
     (directory / "app.py").write_text(APP.replace('"1"', '"2"'))
 
 
+def changed_code(directory: Path) -> None:
+    (directory / "app.py").write_text(f"{APP}# changed")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (changed_code, "began with other code of the system"),
         (changed_dataset, "began on another dataset"),
         (changed_configuration, "began under another configuration"),
         (changed_version, "began with agent 1 (callable app:run), and the system is agent 2 (callable app:run)"),

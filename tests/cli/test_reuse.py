@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from fakes.projects import RIGHT, Done, answered, case, oloproof, project, spawned, write_lines
+from oloproof.model.run import RunStatus
 from oloproof.store import Store
 
 APP = """
@@ -21,7 +23,8 @@ def run(case):
     with open("ran", "a") as file:
         print(current.id, current.trial, file=file)
     with current.trace(step_limit=1 if case == "cut" else None) as trace:
-        trace.tool_call("look", {"run": len(os.listdir(".oloproof"))})
+        if not os.path.exists("blind"):
+            trace.tool_call("look", {"run": len(os.listdir(".oloproof"))})
         if case == "cut":
             trace.finish(truncated=True)
     if case == "fails" and not os.path.exists("mended"):
@@ -171,10 +174,9 @@ def test_what_an_attempt_had_settled_by_its_error_stands(tmp_path: Path) -> None
     never_look = {"type": "agent_rule", "criterion": "never", "rule": "never look"}
     suite(tmp_path, evaluators=[RIGHT | {"on_system_error": "fail"}, never_look])
     write_lines(tmp_path / "cases.jsonl", [case("c1", "fails", answer="fails"), case("c2", "cut"), case("c3")])
-    app = (tmp_path / "app.py").read_text()
     oloproof(tmp_path, "run")
     (tmp_path / "mended").touch()
-    (tmp_path / "app.py").write_text(app.replace('trace.tool_call("look", {', '0 and trace.tool_call("look", {'))
+    (tmp_path / "blind").touch()
     done = oloproof(tmp_path, "run", "--reuse", "--json")
     assert reused(done) == [1]
     assert done.verdict("right") == (1, 2, 0, 0), "the error, which counts as a failure, is none that is tried again"
@@ -206,6 +208,62 @@ def test_a_partial_run_is_taken_over_by_a_partial_one_alone(tmp_path: Path) -> N
     done = oloproof(tmp_path, "run", "--reuse", "--limit", "2", "--json")
     assert (reused(done), done.json["run"]["partial"]) == ([1], "--limit 2")
     assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == []
+
+
+def test_a_run_that_was_cut_short_goes_before_no_whole_one(tmp_path: Path) -> None:
+    """Or it could be begun and cut short until its first cases have gone well."""
+    suite(tmp_path, "no", "yes")
+    app = (tmp_path / "app.py").read_text().replace('{"answer": case}', '{"answer": open("answer").read() or case}')
+    (tmp_path / "app.py").write_text(app)
+    for answer, status in (("no", "interrupted"), ("yes", "running"), ("yes", "stopped_early")):
+        (tmp_path / "answer").write_text(answer)
+        oloproof(tmp_path, "run")
+        with Store.open(tmp_path / ".oloproof") as store:
+            store.set_status(store.find("latest").id, cast(RunStatus, status))
+    first = ids(tmp_path)[2]
+    done = oloproof(tmp_path, "run", "--reuse", "--json")
+    assert (done.json["run"]["reused"], done.verdict("right")) == ([{"run": first, "attempts": 2}], (0, 2, 0, 0))
+    whole = oloproof(tmp_path, "run", "--json").json["run"]["id"]
+    (tmp_path / "answer").write_text("no")
+    oloproof(tmp_path, "run")
+    with Store.open(tmp_path / ".oloproof") as store:
+        store.set_status(store.find("latest").id, "interrupted")
+    done = oloproof(tmp_path, "run", "--reuse", "--json")
+    assert (done.json["run"]["reused"], done.verdict("right")) == ([{"run": whole, "attempts": 2}], (2, 0, 0, 0))
+
+
+@pytest.mark.parametrize("module", ["app", "tools.search", "late"])
+def test_other_code_under_the_same_version_is_another_system(tmp_path: Path, module: str) -> None:
+    suite(tmp_path, "yes")
+    files = {"app": tmp_path / "app.py", "tools.search": tmp_path / "tools" / "search.py", "late": tmp_path / "late.py"}
+    (tmp_path / "tools").mkdir()
+    files["tools.search"].touch()
+    files["late"].touch()
+    app = files["app"].read_text()
+    imported = "    import late\n    current = current_case()\n"
+    files["app"].write_text("import tools.search\n" + app.replace("    current = current_case()\n", imported))
+    (tmp_path / "checks.py").touch()
+    oloproof(tmp_path, "run")
+    (tmp_path / "checks.py").write_text("# nothing of the system's")
+    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == [1]
+    before = ids(tmp_path)[0]
+    files[module].write_text(files[module].read_text() + "# changed")
+    done = oloproof(tmp_path, "run", "--reuse", "--json")
+    assert reused(done) == []
+    why = "the code of the system has changed since then, and its version has not"
+    assert f"--reuse: nothing was taken over from run {before}: {why}" in done.json["warnings"]
+
+
+def test_the_files_that_a_command_names_are_its_code(tmp_path: Path) -> None:
+    command = {"command": [sys.executable, "agent.py"], "version": "1"}
+    project(tmp_path, cases=answered("yes"), rules=None, policy="none", system=command)
+    agent = tmp_path / "agent.py"
+    agent.write_text("import json\nprint(json.dumps({'output': {'answer': 'yes'}}))\n")
+    assert oloproof(tmp_path, "run", "--json").verdict("right") == (1, 0, 0, 0)
+    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == [1]
+    agent.write_text(agent.read_text().replace("'yes'", "'no'"))
+    done = oloproof(tmp_path, "run", "--reuse", "--json")
+    assert (reused(done), done.verdict("right")) == ([], (0, 1, 0, 0))
 
 
 def test_without_a_version_nothing_is_known_to_be_the_same(tmp_path: Path) -> None:

@@ -19,11 +19,13 @@ RunStatus = Literal["running", "complete", "stopped_early", "interrupted", "brok
 
 
 class SystemIdentity(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The system under test. ``source`` says what ran: ``callable app:run`` or ``recorded traces.jsonl``."""
+    """The system under test. ``source`` says what ran: ``callable app:run`` or ``recorded traces.jsonl``. ``code``
+    identifies what it is made of, as far as anybody can see that; "" where nobody looked."""
 
     name: str
     version: str | None = None
     source: str = ""
+    code: str = ""
 
 
 class IntervalChoice(Struct, frozen=True, kw_only=True):

@@ -97,7 +97,8 @@ def agreed_identity(project: Project, declared: runner.Declared) -> SystemIdenti
     if problems:
         raise UsageError(problems)
     name = spec.name or declared.name or _name_of(spec.kind) or project.name
-    return SystemIdentity(name=name, version=spec.version or declared.version, source=_source(spec.kind))
+    version = spec.version or declared.version
+    return SystemIdentity(name=name, version=version, source=_source(spec.kind), code=declared.code)
 
 
 def _name_of(kind: LiveSystem | RecordedSystem) -> str | None:

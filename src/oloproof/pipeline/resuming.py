@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from oloproof.model.judgment import Judgment
 from oloproof.model.project import Project
 from oloproof.model.run import CaseRecord, Run
 from oloproof.pipeline.ports import Ports, Resumption, rfc3339
+from oloproof.pipeline.reusing import NOTHING, Reused
 from oloproof.runner.recorded import Attempted
 from oloproof.store import Kept, Key
 
@@ -105,11 +106,10 @@ def attempts(
     kept: Mapping[Key, CaseRecord],
     fresh: Iterator[Attempt],
     again: Mapping[Key, CaseRecord] = {},
-    reused: Mapping[Key, Attempt] = {},
-    before: Callable[[Key], tuple[Attempt, ...]] = lambda _: (),
+    reused: Reused = NOTHING,
 ) -> Iterator[Attempted]:
     """Every attempt in the order of ``tried``: what stands, what is ``reused``, and for the rest the next one that is
-    ``fresh``, with what other runs have ``before`` it; of those that are made ``again`` the ones before go with it."""
+    ``fresh``, with what other runs have before it; of those that are made ``again`` the ones before go with it."""
     for case, trial in tried:
         key = (case.id, trial)
         if key in kept:
@@ -118,7 +118,7 @@ def attempts(
         elif key in again:
             yield _made_again(case, again[key], next(fresh))
         else:
-            attempt = reused[key] if key in reused else _after(before(key), next(fresh))
+            attempt = reused.attempt(key) if key in reused.taken else _after(reused.before(key), next(fresh))
             yield Attempted(case, attempt, before=attempt.earlier)
     for attempt in fresh:
         raise ValueError(f"nobody asked for case {attempt.case_id!r}, trial {attempt.trial}")
@@ -153,7 +153,11 @@ def _changes(was: Run, header: Run) -> list[str]:
         changed.append(f"run {was.id} began on another dataset")
     if was.system.source and was.system != header.system:
         before, now = _named(was), _named(header)
-        changed.append(f"run {was.id} began with {before}, and the system is {now}")
+        changed.append(
+            f"run {was.id} began with {before}, and the system is {now}"
+            if before != now
+            else f"run {was.id} began with other code of the system"
+        )
     return changed
 
 

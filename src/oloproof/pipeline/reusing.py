@@ -1,53 +1,56 @@
 """Attempts that earlier runs made of the same system at the same question are taken over, where that is asked for.
 
-The newest attempt at a case and trial decides: where it ended with an error or its record is cut, the case is run, and
-what that attempt had settled by then stands, as it does where an error is tried again. An older one is never looked for
-in its place, which would be to choose among attempts by what they came to.
+One attempt at a case and trial decides, whatever it came to: that of the newest run that came to its end. Where it
+ended with an error or its record is cut, the case is run, and what that attempt had settled by then stands, as it does
+where an error is tried again. Another one is never looked for in its place, which would be to choose among attempts.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.errors import Problem, UsageError
 from oloproof.model.case import Attempt, Case
-from oloproof.model.run import CaseRecord, Run, TakenOver
+from oloproof.model.run import CaseRecord, Run, SystemIdentity, TakenOver
 from oloproof.pipeline.ports import Ports
 from oloproof.store import Kept, Key, identity
 
 
-class Reused(Mapping[Key, Attempt]):
-    """Attempts that are taken over, by case id and trial, each read when it is asked for. ``open_ones`` are those that
-    are made again."""
+class Reused(Struct, frozen=True):
+    """What is taken over: by case id and trial the attempts of the run that has it, which are read when they are asked
+    for. Those in ``again`` are made again. ``passed_over`` is a run that asked the same of other code under the same
+    version, "" where there was none."""
 
-    def __init__(
-        self, sources: Mapping[Key, Kept], counts: Sequence[TakenOver], open_ones: Mapping[Key, Kept] | None = None
-    ) -> None:
-        self._sources = sources
-        self._open = open_ones or {}
-        self.counts = tuple(counts)
+    taken: Mapping[Key, Kept] = {}
+    again: Mapping[Key, Kept] = {}
+    counts: tuple[TakenOver, ...] = ()
+    passed_over: str = ""
+
+    def attempt(self, key: Key) -> Attempt:
+        """The one that is ``taken``."""
+        return _marked(self.taken[key][key])
 
     def before(self, key: Key) -> tuple[Attempt, ...]:
         """The attempts in whose place the one that is run now is made."""
-        if key not in self._open:
+        if key not in self.again:
             return ()
-        attempt = _marked(self._open[key][key])
+        attempt = _marked(self.again[key][key])
         return (*attempt.earlier, *(() if attempt.not_run else (replace(attempt, earlier=()),)))
 
-    def __getitem__(self, key: Key) -> Attempt:
-        return _marked(self._sources[key][key])
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What is to be warned of."""
+        if not self.passed_over:
+            return ()
+        why = "the code of the system has changed since then, and its version has not"
+        return (f"--reuse: nothing was taken over from run {self.passed_over}: {why}",)
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._sources
 
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._sources)
-
-    def __len__(self) -> int:
-        return len(self._sources)
+NOTHING = Reused()
 
 
 class Either(Container[Key]):
@@ -68,40 +71,58 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, done: Containe
     """
     if header.system.version is None:
         what = "--reuse takes attempts over that the same version of the system made, and this one has none"
-        hint = "write `version:` under `system:` or in @system(version=…), and change it whenever the code changes"
+        hint = "write `version:` under `system:` or in @system(version=…), and change it whenever the system changes"
         raise UsageError(Problem("OLO421", what, hint, file=config))
     trials = range(1, header.trials + 1)
     wanted = {(case.id, trial): case for case in cases for trial in trials if (case.id, trial) not in done}
-    sources: dict[Key, Kept] = {}
-    open_ones: dict[Key, Kept] = {}
+    taken: dict[Key, Kept] = {}
+    again: dict[Key, Kept] = {}
     counts: Counter[str] = Counter()
+    changed = ""
     for run in _like(header, ports):
         kept = ports.store.kept(run.id)
+        if run.system.code != header.system.code:
+            changed = changed or (run.id if any(key in kept for key in wanted) else "")
+            continue
         for key in [key for key in wanted if key in kept]:
             record = kept[key]
             if _seen(record.case) != _seen(wanted[key]):
                 continue
             del wanted[key]
             if _is_whole(record.attempt):
-                sources[key] = kept
+                taken[key] = kept
                 counts[_origin(record)] += 1
             else:
-                open_ones[key] = kept
+                again[key] = kept
         if not wanted:
             break
-    return Reused(sources, [TakenOver(run=run, attempts=count) for run, count in counts.most_common()], open_ones)
+    told = tuple([TakenOver(run=run, attempts=count) for run, count in counts.most_common()])
+    return Reused(taken, again, told, changed)
 
 
-def _like(header: Run, ports: Ports) -> Iterator[Run]:
-    """Runs that began before this one and would be asked the same, the newest first. A partial run gives nothing to a
-    whole one: where a case is run alone until it goes well, its last attempt would count."""
+def _like(header: Run, ports: Ports) -> list[Run]:
+    """Runs that began before this one and were asked the same, of a system that is called the same; those whose
+    attempts go before the others' first.
+
+    A partial run gives nothing to a whole one: where a case is run alone until it goes well, its last attempt would
+    count. Nor does a run that was cut short go before any other: it could be begun again and again, and cut short when
+    its first cases have gone well. So the newest that is complete is the first, and of those that are not, the oldest.
+    """
     runs = ports.store.runs(header.project)
     own = next((at for at, run in enumerate(runs) if run.id == header.id), -1)  # none of a run that only begins
-    for run in runs[own + 1 :]:
-        is_same = (run.system, run.config_digest) == (header.system, header.config_digest)
-        is_chosen = bool(run.partial and not header.partial)
-        if is_same and not (is_chosen or run.changed or run.in_process):
-            yield run
+    like = [
+        run
+        for run in runs[own + 1 :]
+        if _called(run) == _called(header)
+        and not (run.partial and not header.partial)
+        and not (run.changed or run.in_process)
+    ]
+    whole = [run for run in like if run.status == "complete"]
+    return [*whole, *(run for run in reversed(like) if run.status != "complete")]
+
+
+def _called(run: Run) -> tuple[SystemIdentity, str]:
+    return replace(run.system, code=""), run.config_digest
 
 
 def _seen(case: Case) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from oloproof.pipeline.identity import agreed_identity, configured_identity, run
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
 from oloproof.pipeline.redacting import Redacting
 from oloproof.pipeline.resuming import Resumed, attempts, continued, refuse_other_places, taken_up
-from oloproof.pipeline.reusing import Either, Reused, reusable
+from oloproof.pipeline.reusing import NOTHING, Either, Reused, reusable
 from oloproof.pipeline.stopping import CANNOT_STOP_EARLY, EarlyStop, Plan, certainty, plan, told, wished
 from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
@@ -84,11 +84,11 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             trials = range(1, header.trials + 1)
             window = None if planned is None else planned.window
             spending = Spending(request.budget, ports.monotonic)
-            may_launch, done = spending.may_launch, Either(kept, reused)
+            may_launch, done = spending.may_launch, Either(kept, reused.taken)
             launch = runner.Launch(trials=trials, window=window, done=done, may_launch=may_launch, listener=telling)
             fresh = loaded.run(asked, launch)
             tried = ((case, trial) for case in chosen for trial in trials)
-            attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again, reused, reused.before)
+            attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again, reused)
             course = certain if planned is None else EarlyStop(planned, loaded.stop)
             evidence = evidence_of(attempted, user_judge, redacting)
             counted = judge_and_keep(project, header, evidence, ports, telling, course, redacting)
@@ -98,7 +98,7 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
                 comparison = confirm(loaded=loaded, user_judge=user_judge, telling=telling, redacting=redacting)
             workers.close()  # what they print as they end belongs to their log
             warnings = (*cases.warnings, *(told(project, request) if planned is None else planned.warnings))
-            warnings += (*spending.told, *loaded.warnings)
+            warnings += (*reused.told, *spending.told, *loaded.warnings)
             return telling.reported(_conclude(project, counted, printed.log, ports, warnings, comparison))
 
 
@@ -135,7 +135,7 @@ def _announce(entered: _Entered, stop: Callable[[], None], watch: Watch, telling
     if header.resumed:
         watch.resuming(done, of)
     telling.started(done=done, attempts=of)
-    if entered.reused:
+    if entered.reused.taken:
         watch.reusing(entered.reused.counts, of)
 
 
@@ -143,7 +143,7 @@ def _reused(
     header: Run, project: Project, request: Request, cases: Cases, ports: Ports, *, kept: Container[Key]
 ) -> Reused:
     if not request.reuse:
-        return Reused({}, ())
+        return NOTHING
     return reusable(header, request.selection.of(cases), ports, done=kept, config=project.config)
 
 

@@ -23,10 +23,11 @@ from oloproof.model.case import AttemptError, system_error
 from oloproof.model.project import CommandSystem
 from oloproof.runner.answers import MAX_ANSWER_BYTES, answer, question
 from oloproof.runner.causes import of_exit_status
+from oloproof.runner.code import named_code
 from oloproof.runner.output import LOG_BYTES, kept_text
 from oloproof.runner.pool import Pool
 from oloproof.runner.process import end_of, environment, how_it_ended
-from oloproof.runner.protocol import Ran, RunCase
+from oloproof.runner.protocol import Declared, Ran, RunCase
 
 PATIENCE_S = 0.25
 """How long after its end what a process left behind may still write to its output."""
@@ -46,7 +47,8 @@ def command_system(kind: CommandSystem, config: str) -> Iterator[Pool]:
     """
     _refuse_unknown(kind, config)
     command = _Command(kind)
-    pool = Pool(command.ask, concurrency=kind.concurrency, launching=kind.launching)
+    identity = Declared(code=named_code(kind.command, kind.directory))
+    pool = Pool(command.ask, concurrency=kind.concurrency, launching=kind.launching, identity=identity)
     try:
         yield pool
     finally:

@@ -24,6 +24,8 @@ from oloproof.runner.system import Turn, again, attempt_of, not_run, order_of, t
 WINDOW = 256
 """How many cases are read from the oldest that has no answer on."""
 
+UNDECLARED = Declared()
+
 _LONGEST_S = 3600.0
 """No wait of a thread takes longer, since not every clock can count further."""
 
@@ -39,15 +41,21 @@ class _Asked(NamedTuple):
 class Pool:
     """A loaded system that asks at most ``concurrency`` cases at a time, as ``launching`` has it.
 
-    ``ask`` returns whatever becomes of a case, and never raises. Nothing is declared by a decorator, nothing printed
-    beside a case.
+    ``ask`` returns whatever becomes of a case, and never raises. Nothing is printed beside a case.
     """
 
-    identity = Declared()
     log = ""
     warnings: tuple[str, ...] = ()
 
-    def __init__(self, ask: Callable[[RunCase], Ran], *, concurrency: int, launching: Launching = AT_ONCE) -> None:
+    def __init__(
+        self,
+        ask: Callable[[RunCase], Ran],
+        *,
+        concurrency: int,
+        launching: Launching = AT_ONCE,
+        identity: Declared = UNDECLARED,
+    ) -> None:
+        self.identity = identity
         self._ask = ask
         self._concurrency = concurrency
         self._retry = launching.retry

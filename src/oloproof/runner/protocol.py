@@ -32,11 +32,13 @@ NESTING_LEFT = 400
 
 
 class Declared(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the decorator says of the system; None where it says nothing."""
+    """What the decorator says of the system; None where it says nothing. ``code`` identifies what it is made of, ""
+    where nobody looked."""
 
     name: str | None = None
     version: str | None = None
     records: tuple[str, ...] | None = None
+    code: str = ""
 
 
 # --- orders: parent to worker --------------------------------------------------------------------------------------

@@ -22,9 +22,12 @@ from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from oloproof.model.case import Attempt, Case
 from oloproof.model.trajectory import Trajectory
 from oloproof.runner.attempts import CaseJob
+from oloproof.runner.code import imported_code
 from oloproof.runner.crew import Crew, Lane
 from oloproof.runner.judging import JudgingJob, UserFunction
 from oloproof.runner.lanes import LoopLane, ThreadLane
@@ -116,7 +119,7 @@ class Worker:
                     resource.setrlimit(resource.RLIMIT_AS, (order.memory_mb << 20, order.memory_mb << 20))
                 sys.argv = [target]
                 system = load_system(target, directory)
-                declared = declared_by(system)
+                declared = replace(declared_by(system), code=imported_code())
                 is_async = system.is_async
                 several, spare = len(self._slots) > 1, order.spare_chars
                 self._spool.spare = spare

@@ -1,0 +1,87 @@
+"""What a system is made of: the user's own modules, those included that it imports only as it runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from oloproof.runner.code import named_code
+
+FILES = {
+    "app.py": """
+import json, package.deep as d
+from package import (first,
+    second as s,
+)
+import plain
+def k():
+    import installed, not_there
+""",
+    "package/__init__.py": "",
+    "package/deep.py": "def f():\n    from . import beside\n    from ..nowhere import x\n    from .inner.core import y",
+    "package/first.py": "",
+    "package/second.py": "",
+    "package/beside.py": "def g():\n    import names.space.leaf; import os",
+    "package/inner/__init__.py": "",
+    "package/inner/core.py": "if 0: import \xe4",
+    "names/space/leaf.py": "",
+    "plain.py": "",
+    "stranger.py": "",
+    "package/stranger.py": "",
+    "site-packages/installed.py": "",
+}
+
+
+def write(directory: Path) -> None:
+    for name, text in FILES.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text)
+
+
+def digests(directory: Path, *changed: str) -> list[str]:
+    """In a process that imports ``app``: as the files are, and after each of these has changed."""
+    program = f"""
+import sys
+sys.path[:0] = [{str(directory)!r}, {str(directory / "site-packages")!r}]
+import app
+from oloproof.runner.code import imported_code
+print(imported_code())
+for name in {list(changed)!r}:
+    with open({str(directory)!r} + "/" + name, "a") as file:
+        print("#", file=file)
+    print(imported_code())
+"""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_every_file_that_is_or_may_be_imported_counts_and_no_other(tmp_path: Path) -> None:
+    write(tmp_path)
+    strangers = [name for name in FILES if "stranger" in name or "site-packages" in name]
+    own = [name for name in FILES if name not in strangers]
+    found = digests(tmp_path, *strangers, *own)
+    assert len(found) == 1 + len(FILES)
+    assert len({*found[: 1 + len(strangers)]}) == 1
+    assert len({*found}) == 1 + len(own)
+
+
+def test_where_the_files_lie_makes_no_difference(tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        write(tmp_path / name)
+    assert digests(tmp_path / "here") == digests(tmp_path / "there") != [""]
+
+
+@pytest.mark.parametrize(
+    ("command", "is_known"),
+    [(["node", "agent.js"], True), (["./agent.js", "-v"], True), (["node", "-e", "1"], False), (["/bin/sh"], False)],
+)
+def test_the_code_of_a_command_are_the_files_that_it_names(
+    tmp_path: Path, command: list[str], *, is_known: bool
+) -> None:
+    (tmp_path / "agent.js").write_text("1")
+    before = named_code(command, str(tmp_path))
+    (tmp_path / "agent.js").write_text("2")
+    after = named_code(command, str(tmp_path))
+    assert (before != "", before != after) == (is_known, is_known)
