@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -56,8 +57,7 @@ def test_from_the_list_to_a_step_and_back(inside: Any, view: Viewing) -> None:
     inside.select_option("[name=verdict]", "fail")
     inside.click("#list a >> nth=1")
     inside.locator("#case h1", has_text="second").wait_for()
-    inside.wait_for_selector("#case .offends")  # its heading is there before its steps are
-    inside.keyboard.press("o")
+    inside.keyboard.press("o")  # its heading is there before its steps are
     inside.wait_for_selector("#step-3.here")
     assert inside.url.endswith("#case=second&step=3")
     inside.keyboard.press("k")
@@ -72,6 +72,29 @@ def test_a_link_to_a_step_opens_it(inside: Any, opened: Any, view: Viewing) -> N
     run = inside.locator("tbody a").first.get_attribute("href")
     page = opened.to(f"{view.base}{run}#case=second&step=2")
     assert page.evaluate("document.activeElement.id") == "step-2"
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0)])
+def test_keys_pressed_while_cases_are_asked_for_are_heard(order: tuple[int, ...], inside: Any) -> None:
+    held: list[Any] = []
+    inside.click("tbody a >> nth=0")
+    inside.wait_for_selector("html[data-ready]", state="attached")
+    inside.route("**/case?*", lambda route: held.append(route))
+    keys = [("j", "first"), ("j", "second"), ("k", "first"), ("j", "second"), ("o", "second")]
+    for asked, (key, case_id) in enumerate(keys, 1):
+        inside.keyboard.press(key)
+        deadline = monotonic() + 60
+        while len(held) < asked and monotonic() < deadline:
+            inside.wait_for_timeout(10)  # in which it hears of what is asked
+        assert len(held) == asked
+        assert f"id={case_id}&" in held[-1].request.url
+    for at in order:
+        held[at].continue_()
+    inside.wait_for_selector("#step-3.here")
+    assert inside.locator("#case h1").all_inner_texts() == ["second"]
+    assert inside.locator("#case > .facts").count() == 1
+    assert inside.url.endswith("#case=second&step=3")
+    inside.unroute("**/case?*")
 
 
 def test_two_runs_are_chosen_and_compared(inside: Any) -> None:

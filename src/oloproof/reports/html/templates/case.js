@@ -30,7 +30,7 @@ function drawing(link) {
       const rows = diffs[each.criterion];
       const beside = rows
         ? [make("td", { colspan: "2" }, diffTable(rows, "expected", "found"))]
-        : [make("td", {}, each.expected), make("td", {}, each.found)];
+        : [make("td", { class: "content" }, each.expected), make("td", { class: "content" }, each.found)];
       body.append(make("tr", {},
         make("th", { scope: "row" }, each.criterion),
         make("td", { class: `state ${each.verdict}` }, `${SIGNS[each.verdict]} ${each.verdict}`),

@@ -7,10 +7,11 @@
   const LEFT_OUT = -1;
   const UNREADABLE = -2;
   const SERVED = -3;
+  const NONE = -1;
   const blocks = new Map();
   let index = null;
   let shown = [];
-  let open = -1;
+  let open = NONE; // the case that is drawn whole; `target()` is the one that is wanted
   let back = {};
   let ended = false;
 
@@ -134,7 +135,7 @@
     find("browser").append(
       form,
       make("p", { id: "count", role: "status" }),
-      wide("Cases", make("table", { class: "list" }, make("thead", {}, head), make("tbody", { id: "list" }))),
+      wide("Cases", make("table", { class: "list stacked" }, make("thead", {}, head), make("tbody", { id: "list" }))),
       make("button", { type: "button", id: "more" }, "Show more"),
     );
     find("more").addEventListener("click", () => drawRows(find("list").rows.length + AT_ONCE));
@@ -163,7 +164,7 @@
         make("td", {}, make("a", { href: link(at) }, name)),
         make("td", { class: "fail" }, failed ? `✗ ${failed}` : ""),
         make("td", { class: "missing" }, missing ? `? ${missing}` : ""),
-        make("td", {}, preview)));
+        make("td", { class: "content" }, preview)));
     }
     find("more").hidden = list.rows.length >= shown.length;
   }
@@ -178,38 +179,46 @@
     return [nav, make("h1", {}, row(at).name)];
   }
 
-  async function drawCase(at, step) {
+  async function drawCase(at) {
     const article = find("case");
-    const { id, number, letters } = row(at);
     if (open !== at) {
+      open = NONE;
       article.replaceChildren(...heading(at));
-      if (number === LEFT_OUT || number === UNREADABLE) {
-        const verdictList = index.criteria.map((name, which) => ({ label: name, text: WORDS[letters[which]] }));
-        const why = number === LEFT_OUT ? "The steps are left out so that this file stays small; " +
-          `${article.dataset.inspect} --case shows them.` : "The recorded file that holds the steps is not what it was.";
-        article.append(make("p", {}, why), facts(verdictList));
-      } else {
-        const { view, diffs, calls } = await known(at);
-        if (target() !== at) return;
-        const titled = (name, ...children) => make("section", {}, make("h2", {}, name), ...children);
-        article.append(facts(view.facts), titled("Verdicts", verdicts(view, diffs, at)));
-        if (calls.length) article.append(titled("Calls of both runs", wide("Calls of both runs", diffTable(calls, "baseline", "candidate"))));
-        for (const each of view.alignments) article.append(titled(each.title, table(each.title, each.columns, each.rows)));
-        article.append(titled("Steps", make("p", {}, view.trajectory), timeline(view)));
-        if (view.constraints.length) {
-          article.append(titled("Constraints", make("ul", {}, ...view.constraints.map((text) => make("li", {}, text)))));
-        }
-        for (const { title, lines } of view.blocks) article.append(titled(title, make("pre", {}, lines.join("\n"))));
-      }
+      const parts = await described(at, article.dataset.inspect);
+      if (target() !== at) return; // the reader has gone on
+      if (open !== at) article.append(...parts); // gone on and back: it was drawn meanwhile
       open = at;
     }
-    document.title = id;
-    goTo(article, step);
+    document.title = row(at).id;
+    goTo(article);
   }
 
-  function goTo(article, step) {
+  /** What stands below the heading of the case in this row. */
+  async function described(at, inspect) {
+    const { number, letters } = row(at);
+    if (number === LEFT_OUT || number === UNREADABLE) {
+      const verdictList = index.criteria.map((name, which) => ({ label: name, text: WORDS[letters[which]] }));
+      const why = number === LEFT_OUT ? "The steps are left out so that this file stays small; " +
+        `${inspect} --case shows them.` : "The recorded file that holds the steps is not what it was.";
+      return [make("p", {}, why), facts(verdictList)];
+    }
+    const { view, diffs, calls } = await known(at);
+    const titled = (name, ...children) => make("section", {}, make("h2", {}, name), ...children);
+    const parts = [facts(view.facts), titled("Verdicts", verdicts(view, diffs, at))];
+    if (calls.length) parts.push(titled("Calls of both runs", wide("Calls of both runs", diffTable(calls, "baseline", "candidate"))));
+    for (const each of view.alignments) parts.push(titled(each.title, table(each.title, each.columns, each.rows)));
+    parts.push(titled("Steps", make("p", {}, view.trajectory), timeline(view)));
+    if (view.constraints.length) {
+      parts.push(titled("Constraints", make("ul", {}, ...view.constraints.map((text) => make("li", {}, text)))));
+    }
+    for (const { title, lines } of view.blocks) parts.push(titled(title, make("pre", {}, lines.join("\n"))));
+    return parts;
+  }
+
+  function goTo(article) {
+    const step = read().get("step");
     for (const box of article.querySelectorAll(".here")) box.classList.remove("here");
-    const box = step === null ? null : find(`step-${step}`);
+    const box = /^\d+$/.test(step ?? "") ? find(`step-${step}`) : null;
     if (box !== null) box.classList.add("here");
     (box ?? article).focus({ preventScroll: true });
     (box ?? article).scrollIntoView({ block: box ? "center" : "start" });
@@ -229,21 +238,21 @@
   async function navigate() {
     if (location.hash === "#top") return; // the skip link; it names no place of ours
     const at = target();
-    const step = read().get("step");
     find("report").hidden = at >= 0;
     find("case").hidden = at < 0;
     if (at >= 0) {
       try {
-        await drawCase(at, step !== null && /^\d+$/.test(step) ? step : null);
+        await drawCase(at);
       } catch (error) {
+        if (target() !== at || open === at) return;
         open = at;
-        if (target() === at) find("case").append(make("pre", { role: "alert" }, error.message));
+        find("case").append(make("pre", { role: "alert" }, error.message));
       }
       return;
     }
     if (ended) location.reload();
     document.title = title;
-    open = -1;
+    open = NONE;
     if (read().has("case")) find("count").textContent = `There is no such case in this ${find("case").dataset.source ? "run" : "file"}.`;
     else drawList();
     if (location.hash.length > 1) find("cases").scrollIntoView();
@@ -255,16 +264,24 @@
       if (event.key === "Escape") event.target.blur();
       return;
     }
-    const listed = shown.indexOf(open);
-    const offending = [...find("case").querySelectorAll(".offends")];
-    const here = offending.findIndex((box) => box.classList.contains("here"));
-    if (event.key === "/" && open < 0) find("browser").querySelector("[name=text]").focus();
-    else if (event.key === "Escape" && open >= 0) location.hash = hash(back);
+    const at = target();
+    const listed = shown.indexOf(at);
+    if (event.key === "/" && at < 0) find("browser").querySelector("[name=text]").focus();
+    else if (event.key === "Escape" && at >= 0) location.hash = hash(back);
     else if (event.key === "j" && shown[listed + 1] !== undefined) location.hash = link(shown[listed + 1]);
     else if (event.key === "k" && listed > 0) location.hash = link(shown[listed - 1]);
-    else if (event.key === "o" && offending.length) location.hash = link(open, offending[(here + 1) % offending.length].id.slice(5));
+    else if (event.key === "o" && at >= 0) nextOffence(at);
     else return;
     event.preventDefault();
+  }
+
+  /** Go to the next step that offends, once the case is drawn. */
+  async function nextOffence(at) {
+    if (open !== at) await navigate();
+    if (target() !== at) return;
+    const offending = [...find("case").querySelectorAll(".offends")];
+    const here = offending.findIndex((box) => box.classList.contains("here"));
+    if (offending.length) location.hash = link(at, offending[(here + 1) % offending.length].id.slice(5));
   }
 
   // --- a run that goes on ------------------------------------------------------------------------------------------
@@ -285,8 +302,10 @@
         drawList();
         drawRows(drawn);
       } else {
-        open = target();
+        const isDrawn = open !== NONE;
+        open = isDrawn ? target() : NONE;
         shown = matching(back);
+        if (!isDrawn) await navigate(); // its row may have moved while it was read
       }
     },
     ended() {
