@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oloproof import AgentStep, RecordError
 from oloproof.model.trajectory import Trajectory, contradiction
 from oloproof.record.case import CurrentCase, Recorder
-from oloproof.record.journal import Event, HandedOver, recorded
+from oloproof.record.journal import Event, HandedOver, decode, recorded
 
 anything = st.recursive(
     st.none()
@@ -45,7 +45,9 @@ calls = st.one_of(
 def taped(actions, *, ends) -> list[Event]:
     """What the actions record in a trace; what is refused is skipped. ``ends`` None: the block raises."""
     events: list[Event] = []
-    case = CurrentCase(id="c", input=None, metadata={}, seed=0, trial=1, _recorder=Recorder(events.append))
+    case = CurrentCase(
+        id="c", input=None, metadata={}, seed=0, trial=1, _recorder=Recorder(lambda line: events.append(decode(line)))
+    )
     with contextlib.suppress(ZeroDivisionError), case.trace() as trace:
         for kind, value, extra in actions:
             with contextlib.suppress(RecordError):

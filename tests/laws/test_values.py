@@ -15,6 +15,7 @@ from oloproof.model.values import (
     CONFLICT,
     TAG,
     UNKNOWN,
+    _Copier,
     equal,
     has_unrepresentable,
     is_unrepresentable,
@@ -59,6 +60,12 @@ laws = settings(max_examples=100, deadline=None)
 def test_a_snapshot_reads_back_from_json_as_itself(value: Any):
     copy = snapshot(value)
     assert repr(msgspec.json.decode(msgspec.json.encode(copy))) == repr(copy)
+
+
+@given(st.lists(anything) | st.dictionaries(st.text(st.characters(codec=None)), anything) | small_json)
+@laws
+def test_what_the_encoder_copies_is_what_is_copied_by_hand(value: Any):
+    assert repr(snapshot(value)) == repr(_Copier().copy(value))
 
 
 @given(anything)

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
+import msgspec
 from msgspec import UNSET, Struct
 
 Json = Any
@@ -49,7 +50,7 @@ CONFLICT: Final = _Sentinel.CONFLICT
 """No JSON value is both."""
 
 
-def snapshot(value: object) -> Json:
+def snapshot(value: Any) -> Json:
     """A deep copy of ``value`` as a JSON value; later changes to ``value`` do not reach it. Never raises.
 
     Tuples become arrays; dataclasses, msgspec Structs and objects with ``model_dump()`` become objects; members of an
@@ -57,6 +58,16 @@ def snapshot(value: object) -> Json:
     surrogates, keys of objects that are no text, values nested deeper than 100 levels or inside themselves, whatever
     comes after two million parts, and any other type. Tags pass unchanged, so a snapshot of a snapshot equals it.
     """
+    kind = type(value)
+    if (kind is dict and _LEAVES.issuperset(map(type, value.values()))) or (kind in _CONTAINERS and _is_plain(value)):
+        try:
+            text = _encode(value)
+            copied = _decode(text)
+        except Exception:  # a lone surrogate, or another thread changes it: by hand, there is a place for everything
+            return _Copier().copy(value)
+        # What has become something else (NaN, a key that is no text) is not equal to what it was.
+        if copied == value and (len(text) < 1000 or _LONG_NUMBER.search(text) is None):
+            return copied
     return _Copier().copy(value)
 
 
@@ -175,6 +186,34 @@ def _unify_all(pairs: Iterable[tuple[Json, Json]], levels: int) -> Json:
     return parts
 
 
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+_LEAVES = frozenset({str, int, float, bool, type(None)})
+_CONTAINERS = frozenset({dict, list})
+_MANY_PARTS = 100_000
+_LONG_NUMBER = re.compile(rb"[0-9]{1000}")
+
+
+def _is_plain(value: Any) -> bool:
+    """A dict or list that holds nothing but JSON's own types, neither deep nor many: no class of the user's that might
+    tell its parts otherwise than the encoder sees them."""
+    level, left = [value], _MANY_PARTS
+    for _ in range(MAX_DEPTH):
+        parts: list[Any] = []
+        for container in level:
+            parts += container.values() if type(container) is dict else container
+            if len(parts) > left:
+                return False
+        left -= len(parts)
+        kinds = {*map(type, parts)}
+        if kinds <= _LEAVES:
+            return True
+        if not kinds <= _LEAVES | _CONTAINERS:
+            return False
+        level = [part for part in parts if type(part) in _CONTAINERS]
+    return False
+
+
 _ARRAYS = (list, tuple)
 _SCALARS = (str, int, float)
 
@@ -215,7 +254,7 @@ class _Copier:
             self.open.remove(id(value))
 
     def _copy_parts(self, value: Any) -> Json:
-        if type(value) is dict:  # what most values are, and an agent waits while they are copied
+        if type(value) is dict:
             return self._copy_members(value)
         if isinstance(value, Enum):
             return self.copy(value.value)

@@ -15,20 +15,35 @@ from msgspec import UNSET, Struct
 
 from oloproof.errors import RecordError, with_article
 from oloproof.model.case import State
-from oloproof.model.trajectory import Trajectory
+from oloproof.model.trajectory import Step, Trajectory
 from oloproof.model.values import snapshot
-from oloproof.record.journal import Event, HandedOver, StateRecorded, recorded, recorded_state
+from oloproof.record.journal import (
+    Event,
+    HandedOver,
+    StateRecorded,
+    StepRecorded,
+    as_sent,
+    decode,
+    encode,
+    recorded,
+    recorded_state,
+)
 from oloproof.record.steps import RECORD_IS_OVER, AgentTrajectory, refused
 from oloproof.record.trace import TraceBlock
 
 
 class Recorder:
-    """The record of one attempt. ``sink`` is told each event in the order of the record, one at a time."""
+    """The record of one attempt. ``sink`` is told each event in the order of the record, one at a time, as JSON.
 
-    def __init__(self, sink: Callable[[Event], None]) -> None:
+    Of the steps no more than that is kept: it is what is sent, too.
+    """
+
+    def __init__(self, sink: Callable[[bytes], None]) -> None:
         self.lock = Lock()
         self._sink = sink
+        self._steps: list[bytes] = []
         self._events: list[Event] = []
+        """The other ones."""
         self._claimed = False
         self._over = ""
 
@@ -43,15 +58,29 @@ class Recorder:
             self._claimed = True
 
     def put(self, event: Event) -> None:
-        """Keep an event. The caller holds :attr:`lock`."""
+        """Keep an event that is no step. The caller holds :attr:`lock`."""
         self._refuse_when_over()
+        line = encode(event)
         self._events.append(event)
-        self._sink(event)
+        self._sink(line)
+
+    def put_step(self, step: Step) -> None:
+        """Keep a step. The caller holds :attr:`lock`."""
+        if self._over:
+            self._refuse_when_over()
+        line = encode(StepRecorded(step))
+        self._steps.append(line)
+        self._sink(line)
 
     def so_far(self) -> Trajectory | None:
         """What is recorded now, None when nothing is."""
         with self.lock:
-            return recorded(self._events)
+            return recorded([*map(decode, self._steps), *self._events])
+
+    def to_send(self) -> Trajectory | None:
+        """The same, for nothing but being encoded: its steps are JSON already."""
+        with self.lock:
+            return recorded(self._events, as_sent(self._steps))
 
     def put_state(self, state: State) -> None:
         """Keep the state before or after the case. Errors: RecordError where it was kept already."""
@@ -67,11 +96,10 @@ class Recorder:
         with self.lock:
             return recorded_state(self._events)
 
-    def close(self, why: str) -> Trajectory | None:
-        """End the record; later events are refused with ``why``. What was recorded, None when nothing was."""
+    def close(self, why: str) -> None:
+        """End the record; later events are refused with ``why``."""
         with self.lock:
             self._over = self._over or why
-        return self.so_far()
 
     def _refuse_when_over(self) -> None:
         if self._over:

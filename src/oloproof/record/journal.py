@@ -6,9 +6,11 @@ Whoever has the events, the process itself or the one that survived it, makes th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
-from msgspec import UNSET, Struct
+import msgspec
+from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
 from oloproof.model.case import State
@@ -56,24 +58,36 @@ class StateRecorded(Struct, frozen=True, gc=False, tag="state"):
 Event = Opened | StepRecorded | CheckRecorded | CheckpointRecorded | Finished | HandedOver | StateRecorded
 
 
-def recorded(events: Iterable[Event]) -> Trajectory | None:
-    """The trajectory that the events make: finished when they say so, otherwise a truncated prefix.
+encode = msgspec.json.Encoder().encode
+decode = msgspec.json.Decoder(Event).decode
+_BEFORE_STEP, _AFTER_STEP = encode(StepRecorded(cast(Any, None))).split(b"null")
+
+
+def as_sent(steps: Sequence[bytes]) -> Sequence[Step]:
+    """Steps for nothing but being encoded, from the events that tell of them."""
+    start, end = len(_BEFORE_STEP), -len(_AFTER_STEP)
+    return [cast(Step, Raw(line[start:end])) for line in steps]
+
+
+def recorded(events: Iterable[Event], before: Sequence[Step] = ()) -> Trajectory | None:
+    """The trajectory that the events make, behind the steps ``before`` them: finished when they say so, otherwise a
+    truncated prefix.
 
     None when there is none: nothing was handed over and no block was entered.
     """
     opened: Opened | None = None
     finished: Finished | None = None
-    steps: list[Step] = []
+    steps = list(before)
     checks: list[ConstraintCheck] = []
     checkpoints: list[Checkpoint] = []
     for event in events:
         match event:
+            case StepRecorded(step):
+                steps.append(step)
             case HandedOver(trajectory):
                 return trajectory
             case Opened():
                 opened = event
-            case StepRecorded(step):
-                steps.append(step)
             case CheckRecorded(check):
                 checks.append(check)
             case CheckpointRecorded(checkpoint):

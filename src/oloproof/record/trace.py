@@ -11,8 +11,9 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import force_setattr
 
 from oloproof.errors import RecordError
-from oloproof.model.trajectory import CheckpointKind, StepKind, TerminalStatus, inside_no_call, partly_named
-from oloproof.record.journal import CheckpointRecorded, CheckRecorded, Event, Finished, Opened, StepRecorded
+from oloproof.model.trajectory import CheckpointKind, Step, StepKind, TerminalStatus, inside_no_call, partly_named
+from oloproof.model.values import snapshot
+from oloproof.record.journal import CheckpointRecorded, CheckRecorded, Event, Finished, Opened
 from oloproof.record.steps import (
     RECORD_IS_OVER,
     AgentCheckpoint,
@@ -25,11 +26,13 @@ from oloproof.record.steps import (
 
 
 class Sink(Protocol):
-    """Where a trace's events go. ``put`` is called with ``lock`` held."""
+    """Where a trace's events go. They are put there with ``lock`` held."""
 
     lock: Lock
 
     def put(self, event: Event) -> None: ...
+
+    def put_step(self, step: Step) -> None: ...
 
 
 class StepFields(TypedDict, total=False):
@@ -110,7 +113,10 @@ class Trace:
         self, tool_name: str, arguments: Any = None, *, call_id: str | None = None, **fields: Unpack[StepFields]
     ) -> int:
         """A tool is called. ``arguments`` None means that they are not recorded; ``{}`` means that there are none."""
-        return self._record("tool_call", fields, tool_name=tool_name, arguments=arguments, call_id=call_id)
+        if fields or self._fields or not _are_plain(tool_name, call_id):
+            return self._record("tool_call", fields, tool_name=tool_name, arguments=arguments, call_id=call_id)
+        arguments = snapshot(arguments)
+        return self._put(Step(index=0, kind="tool_call", tool_name=tool_name, arguments=arguments, call_id=call_id))
 
     def tool_result(
         self,
@@ -122,7 +128,12 @@ class Trace:
         **fields: Unpack[StepFields],
     ) -> int:
         """A tool answered. ``error`` None means that it is known not to have failed."""
-        return self._record("tool_result", fields, tool_name=tool_name, result=result, error=error, call_id=call_id)
+        if fields or self._fields or not _are_plain(tool_name, call_id) or not (error is UNSET or error is None):
+            return self._record("tool_result", fields, tool_name=tool_name, result=result, error=error, call_id=call_id)
+        kept = result if result is UNSET else snapshot(result)
+        return self._put(
+            Step(index=0, kind="tool_result", tool_name=tool_name, result=kept, error=error, call_id=call_id)
+        )
 
     def calling(self, tool_name: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Call:
         """Record a call now and its result when the block ends.
@@ -181,23 +192,29 @@ class Trace:
 
     def _record(self, kind: StepKind, fields: StepFields, **own: Any) -> int:
         _refuse_unknown(kind, fields)
+        given = cast(Any, {**self._fields, **fields})
+        return self._put(AgentStep(index=len(self._progress.kinds) + 1, kind=kind, **own, **given))
+
+    def _put(self, step: Step) -> int:
+        """Keep a step that is right by itself. Its values were copied before the lock is taken, since copying may run
+        user code; its number is settled inside."""
         progress = self._progress
-        # Values are copied before the lock is taken, since copying may run user code; the number is settled inside it.
-        step = AgentStep(index=len(progress.kinds) + 1, kind=kind, **own, **cast(Any, {**self._fields, **fields}))
+        kinds = progress.kinds
         with progress.sink.lock:
-            force_setattr(step, "index", len(progress.kinds) + 1)
-            self._refuse_when_over()
-            if progress.ending is not None:
-                raise refused(f"step {step.index}: it was recorded after finish")
-            if not progress.kinds:
+            index = len(kinds) + 1
+            force_setattr(step, "index", index)
+            if progress.over or progress.ending is not None:
+                self._refuse_when_over()
+                raise refused(f"step {index}: it was recorded after finish")
+            if index == 1:
                 progress.names_agents = step.agent is not None
             elif (step.agent is not None) != progress.names_agents:
                 raise refused(partly_named(step))
-            if step.inside is not None and progress.kinds[step.inside - 1] != "tool_call":
-                raise refused(inside_no_call(step, progress.kinds[step.inside - 1]))
-            progress.sink.put(StepRecorded(step))
-            progress.kinds.append(kind)
-        return step.index
+            if step.inside is not None and kinds[step.inside - 1] != "tool_call":
+                raise refused(inside_no_call(step, kinds[step.inside - 1]))
+            progress.sink.put_step(step)
+            kinds.append(step.kind)
+        return index
 
     def _refuse_unless_there(self, step_index: int | None, what: str) -> None:
         self._refuse_when_over()
@@ -207,6 +224,12 @@ class Trace:
     def _refuse_when_over(self) -> None:
         if self._progress.over:
             raise RecordError("nothing can be recorded any more: the trace's block has ended", code=RECORD_IS_OVER)
+
+
+def _are_plain(tool_name: Any, call_id: Any) -> bool:
+    """Most names are, and there is nothing to settle or to refuse in a step that has no more than such."""
+    is_name = type(tool_name) is str and tool_name.isascii() and tool_name != ""
+    return is_name and (call_id is None or (type(call_id) is str and call_id.isascii()))
 
 
 def _refuse_unknown(method: str, fields: StepFields) -> None:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from oloproof.model.case import AttemptError, system_error
 from oloproof.model.values import Json, snapshot
 from oloproof.record.case import CurrentCase, Recorder, enter
-from oloproof.record.journal import Event
 from oloproof.runner.causes import with_cause
 from oloproof.runner.loading import Loaded
 from oloproof.runner.output import CaseLog, Log, log_here
@@ -30,7 +29,7 @@ class CaseJob:
         system: Loaded,
         *,
         timeout_s: float,
-        sink: Callable[[Event], None],
+        sink: Callable[[bytes], None],
         log: Log | None = None,
         spare: int = 0,
     ) -> None:
@@ -69,13 +68,12 @@ class CaseJob:
     def line(self, result: Ran) -> bytes:
         """The result as it is sent, without what cannot be."""
         line = encoded(result)
-        without_output = replace(result, output=UNSET)
-        without_state = replace(without_output, state=None)
-        for smaller in (without_output, without_state, replace(without_state, trajectory=None)):
+        for left_out in ({"output": UNSET}, {"state": None}, {"trajectory": None}):
             if isinstance(line, bytes):
-                break
+                return line
             why = f"what the case left cannot be sent: {line}"
-            line = encoded(replace(smaller, error=smaller.error or system_error(why)))
+            result = replace(result, error=result.error or system_error(why), **left_out)
+            line = encoded(result)
         return line if isinstance(line, bytes) else encode(Ran(self.n, error=system_error(line)))
 
     def _enter(self) -> None:
@@ -106,11 +104,12 @@ class CaseJob:
         return self._ran(UNSET, with_cause(error, exc))
 
     def _ran(self, output: Json | UnsetType, error: AttemptError | None, over: str = "the case is over") -> Ran:
+        self._recorder.close(over)
         return Ran(
             self.n,
             output=output,
             error=error,
-            trajectory=self._recorder.close(over),
+            trajectory=self._recorder.to_send(),
             state=self._recorder.state(),
             log=self._log.end(),
             printed_before=self._log.before,

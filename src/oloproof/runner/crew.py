@@ -80,6 +80,8 @@ class Crew(Generic[J]):
         self._free = list(slots)
         self._pending: deque[RunCase | JudgeCase] = deque()
         self._running: dict[int, _Running] = {}
+        self._unsent = b""
+        """The answer that is sent together with what begins next, since each time the parent is woken costs both."""
         self._lock = Lock()
         self._pid = os.getpid()
         self.limit = len(self._free)
@@ -95,6 +97,9 @@ class Crew(Generic[J]):
         with self._lock:
             numbers = tuple(order.n for order in self._pending)
             self._pending.clear()
+            unsent, self._unsent = self._unsent, b""
+        if unsent:
+            self._report(unsent)
         return numbers
 
     def take(self) -> J | None:
@@ -103,8 +108,9 @@ class Crew(Generic[J]):
             if not self._pending or not self._free:
                 return None
             order, slot = self._pending.popleft(), self._free.pop()
+            unsent, self._unsent = self._unsent, b""
         began = Began(order.n, self._clock())
-        self._report(encode(began))  # before user code could do anything about it; it may wait for the parent
+        self._report(unsent + encode(began))  # before user code could do anything about it; it may wait for the parent
         slot.begin(began)
         job = self._begin(order, slot)
         with self._lock:
@@ -119,7 +125,14 @@ class Crew(Generic[J]):
             running = self._running.pop(job.n, None)
         if running is None:
             return False
-        self._close(running, result)
+        line = job.line(result)
+        with self._lock:
+            is_followed = self.limit == 1 and bool(self._pending)  # at once, and by no user code meanwhile
+            if is_followed:
+                self._unsent = line + b"\n"
+                self._free.append(running.slot)
+        if not is_followed:
+            self._close(running, line)
         return True
 
     def expire(self, lane: Lane) -> float | None:
@@ -131,7 +144,7 @@ class Crew(Generic[J]):
                 del self._running[running.job.n]
                 lane.abandon(running.job)
         for running in late:
-            self._close(running, running.job.give_up())
+            self._close(running, running.job.line(running.job.give_up()))
         lane.wake(len(late))
         look_again = lane.recover(now)
         with self._lock:
@@ -142,8 +155,8 @@ class Crew(Generic[J]):
             moments.append(look_again)
         return max(0.0, min(moments) - now) if moments else None
 
-    def _close(self, running: _Running, result: Any) -> None:
+    def _close(self, running: _Running, line: bytes) -> None:
         # The slot is freed only after the report: until then it is what the parent would find if this process ended.
-        self._report(running.job.line(result))
+        self._report(line)
         with self._lock:
             self._free.append(running.slot)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.project import CallableSystem
-from oloproof.record.journal import Event
 from oloproof.runner.attempts import CaseJob
 from oloproof.runner.launching import LOOK_AGAIN_S, Pace
 from oloproof.runner.loading import Loaded, LoadError, declared_by, load_system, set_up, system_of, tear_down
@@ -195,5 +194,5 @@ def _streams_kept() -> Iterator[None]:
         sys.stdout, sys.stderr = streams
 
 
-def _nowhere(event: Event) -> None:
+def _nowhere(event: bytes) -> None:
     """There is nobody who would outlive this process."""

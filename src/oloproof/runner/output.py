@@ -57,6 +57,8 @@ def to_bytes(text: str) -> bytes:
 
 def kept_text(data: bytes, spare: int = 0) -> str:
     """The first 64 KiB of what was printed, or so many bytes more, and a line that says so where there was more."""
+    if not data:
+        return ""
     most = LOG_BYTES + spare
     is_cut = len(data) > most
     text = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(data[:most], final=not is_cut)

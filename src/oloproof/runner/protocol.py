@@ -10,8 +10,11 @@ cannot be taken back; so it is there that a worker says what it begins, before u
 
 from __future__ import annotations
 
+import mmap
 import os
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -247,28 +250,73 @@ Entry = Event | Reached
 """What is noted of an attempt after it began."""
 
 
+_MAPPED_BYTES = 64 * 1024
+"""What is mapped of a slot at first."""
+
+
 class Slot:
-    """The worker's end of a slot: a best effort. Where it cannot be written, only a killed process loses by it."""
+    """The worker's end of a slot: a best effort. Where it cannot be written, only a killed process loses by it.
+
+    Entries go into memory that is shared with the file, which costs an agent nothing of what a call of the kernel
+    does, and outlives the process all the same. What an earlier attempt left behind them is cut off by a zero byte; the
+    first byte of an entry is written last, so that whoever is killed in the middle has not written any of it.
+    """
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._end = 0
+        self._map: mmap.mmap | bytearray = bytearray()
+        self._mapped = 0
+        self._outgrown: list[object] = []
+        """Never closed: each has a file's number, which user code may have closed and given to a file of its own."""
+        self._map_more(_MAPPED_BYTES)
 
     def begin(self, began: Began) -> None:
         """Forget the attempt before, and say that this one begins."""
         try:
-            os.ftruncate(self._fd, 0)
+            if self._mapped:
+                self._map[0] = 0  # a zero byte cuts off what lies behind it, and the attempt before is forgotten
+            else:
+                os.ftruncate(self._fd, 0)
         except OSError:
             return
+        if isinstance(self._map, mmap.mmap) and self._mapped > _MAPPED_BYTES:
+            with suppress(OSError):
+                self._map.madvise(mmap.MADV_REMOVE)  # a long trace keeps no memory for all times
         self._end = 0
         self.write(began)
 
     def write(self, entry: Began | Entry) -> None:
-        """Hand the entry to the kernel, which keeps it whatever becomes of this process."""
-        try:
-            self._end += os.pwrite(self._fd, encode(entry) + b"\n", self._end)
-        except OSError:
+        """Keep the entry outside of this process, whatever becomes of it."""
+        self.keep(encode(entry))
+
+    def keep(self, line: bytes) -> None:
+        """The same of one that is encoded."""
+        start = self._end
+        end = start + len(line) + 1
+        if end >= self._mapped:
+            self._map_more(min(2 * end, MAX_LINE_BYTES))
+        rest = line[1:] + b"\n\0"
+        if end < self._mapped:
+            self._map[start + 1 : end + 1] = rest
+            self._map[start] = line[0]
+        elif end < MAX_LINE_BYTES:
+            try:
+                os.pwrite(self._fd, rest, start + 1)
+                os.pwrite(self._fd, line[:1], start)
+            except OSError:
+                return
+        self._end = end
+
+    def _map_more(self, size: int) -> None:
+        """Where a file lies on a disk that may be full, writing to its memory would kill the process: not so here."""
+        if sys.platform != "linux" or size <= self._mapped:
             return
+        with suppress(OSError, ValueError):
+            os.ftruncate(self._fd, size)
+            larger = mmap.mmap(self._fd, size)
+            self._outgrown.append(self._map)
+            self._map, self._mapped = larger, size
 
 
 _READ_BYTES = 1024 * 1024

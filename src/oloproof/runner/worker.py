@@ -126,7 +126,7 @@ class Worker:
 
                 def begin(order: RunCase, slot: Slot) -> CaseJob:
                     log = CaseLog(spare) if several else SpooledLog(self._spool)
-                    return CaseJob(order, system, timeout_s=timeout_s, sink=slot.write, log=log, spare=spare)
+                    return CaseJob(order, system, timeout_s=timeout_s, sink=slot.keep, log=log, spare=spare)
 
             case LoadEvaluators(functions):
                 sys.argv = ["evaluators"]

@@ -10,7 +10,6 @@ from oloproof.model.case import State
 from oloproof.model.trajectory import Trajectory
 from oloproof.model.values import snapshot
 from oloproof.record.case import CurrentCase, Recorder, enter, leave
-from oloproof.record.journal import Event
 
 
 class RecordedCase:
@@ -63,5 +62,5 @@ def recorded_case(
         recorder.close("the block of recorded_case has ended")
 
 
-def _nowhere(event: Event) -> None:
+def _nowhere(event: bytes) -> None:
     """Nobody outlives this process to read what it recorded."""

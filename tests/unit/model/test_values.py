@@ -18,6 +18,7 @@ from oloproof.model.values import (
     MAX_DEPTH,
     TAG,
     UNKNOWN,
+    _Copier,
     equal,
     has_unrepresentable,
     is_unrepresentable,
@@ -83,6 +84,13 @@ class Evasive(Model):
 
     def __repr__(self) -> str:
         return "Evasive"
+
+
+class Shown(dict):
+    """A dict that shows other members than it has."""
+
+    def items(self):
+        return [("shown", 1)]
 
 
 class TestSnapshot:
@@ -163,6 +171,21 @@ class TestSnapshot:
 
     def test_a_tag_is_at_most_200_characters(self):
         assert len(snapshot(b"x" * 10_000)[TAG]) <= 200
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            {"a": Shown(b=1)},
+            [Shown(b=1)],
+            {"a": 2**5000},
+            {"a": [2**4000, 0.1]},
+            [1.0, -0.0],
+            {"a": (1,)},
+            {Level.HIGH: 1},
+        ],
+    )
+    def test_what_a_class_of_the_users_tells_of_itself_counts(self, value: Any):
+        assert repr(snapshot(value)) == repr(_Copier().copy(value))
 
     def test_a_value_inside_itself_ends(self):
         value: dict[str, Any] = {"n": 1}

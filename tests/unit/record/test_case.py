@@ -12,7 +12,7 @@ from oloproof import AgentStep, AgentTrajectory, RecordError, current_case
 from oloproof.model.case import State
 from oloproof.model.trajectory import Step, Trajectory
 from oloproof.record.case import CurrentCase, Recorder, enter
-from oloproof.record.journal import HandedOver
+from oloproof.record.journal import HandedOver, encode
 
 FINISHED = AgentTrajectory(steps=(AgentStep(index=1, kind="final"),), terminal_status="success")
 
@@ -20,6 +20,12 @@ FINISHED = AgentTrajectory(steps=(AgentStep(index=1, kind="final"),), terminal_s
 def a_case(name: str = "case_1") -> CurrentCase:
     events = []
     return CurrentCase(id=name, input={"q": 1}, metadata={}, seed=7, trial=1, _recorder=Recorder(events.append))
+
+
+def left(case: CurrentCase):
+    """What was recorded of a case that is over."""
+    case._recorder.close("over")
+    return case._recorder.so_far()
 
 
 def in_case(function, case=None):
@@ -82,14 +88,14 @@ def test_tasks_see_their_own_case():
 def test_a_trajectory_is_handed_over_and_stays_as_it_was():
     case = a_case()
     in_case(lambda: current_case().agent_trajectory(FINISHED), case)
-    assert case._recorder.close("over") == FINISHED
+    assert left(case) == FINISHED
 
 
 def test_the_sink_is_told_at_once():
     told = []
     recorder = Recorder(told.append)
     CurrentCase(id="c", input=None, metadata={}, seed=0, trial=1, _recorder=recorder).agent_trajectory(FINISHED)
-    assert told == [HandedOver(FINISHED)]
+    assert told == [encode(HandedOver(FINISHED))]
 
 
 def test_a_plain_trajectory_is_checked():
@@ -121,7 +127,7 @@ def test_the_second_record_is_refused_and_the_first_stands(first, second):
     record(first)
     with pytest.raises(RecordError, match=r"recorded already.*OLO702"):
         record(second)
-    assert case._recorder.close("over").terminal_status == "success"
+    assert left(case).terminal_status == "success"
 
 
 def test_nothing_is_recorded_after_the_case():
@@ -132,13 +138,13 @@ def test_nothing_is_recorded_after_the_case():
 
 
 def test_a_case_that_recorded_nothing_has_no_trajectory():
-    assert a_case()._recorder.close("over") is None
+    assert left(a_case()) is None
 
 
 def test_a_trace_that_was_never_entered_is_no_record():
     case = a_case()
     case.trace()
-    assert case._recorder.close("over") is None
+    assert left(case) is None
 
 
 def test_the_state_before_and_after_are_copied_once_each():
@@ -157,7 +163,7 @@ def test_the_state_before_and_after_are_copied_once_each():
 
     recorder = in_case(system)
     assert recorder.state() == State(before={"o1": "open"}, after={"o1": {"$unrepresentable": "set {1}"}})
-    assert recorder.close("the case is over") is None
+    assert recorder.so_far() is None
 
 
 def test_a_state_says_something_and_null_is_something():

@@ -11,6 +11,7 @@ from msgspec import UNSET
 from oloproof import RecordError
 from oloproof.model.trajectory import contradiction
 from oloproof.record.case import CurrentCase, Recorder
+from oloproof.record.journal import decode, encode
 
 
 class Taped:
@@ -22,7 +23,9 @@ class Taped:
         self.case = CurrentCase(id="c", input=None, metadata={}, seed=0, trial=1, _recorder=self.recorder)
 
     def left(self):
-        trajectory = self.recorder.close("over")
+        self.recorder.close("over")
+        trajectory = self.recorder.so_far()
+        assert encode(self.recorder.to_send()) == encode(trajectory)
         assert contradiction(trajectory) is None
         return trajectory
 
@@ -261,7 +264,8 @@ def test_numbering_is_right_under_threads(taped):
             thread.join()
     left = taped.left()
     assert [step.index for step in left.steps] == list(range(1, 801))
-    assert [event.step.index for event in taped.events if hasattr(event, "step")] == list(range(1, 801))
+    events = [decode(event) for event in taped.events]
+    assert [event.step.index for event in events if hasattr(event, "step")] == list(range(1, 801))
 
 
 def test_copying_a_value_may_itself_record(taped):

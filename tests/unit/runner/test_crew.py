@@ -161,3 +161,32 @@ def test_the_slot_says_which_job_began_until_it_is_reported(bench):
     assert begun.startswith(b'{"type":"began","n":7,')
     b.crew.settle(job, 7)
     assert os.pread(b.files[0].fileno(), 100, 0) == begun
+
+
+def test_an_answer_goes_with_what_begins_next(bench):
+    b = bench()
+    b.submit(1, 2)
+    assert b.crew.settle(b.crew.take(), 1)
+    assert b.reported == []
+    second = b.crew.take()
+    assert b.reported == [b'1\n{"type":"began","n":2,"at":100.0}']
+    assert b.crew.settle(second, 2)
+    assert b.reported[1:] == [b"2"]
+
+
+def test_an_answer_waits_for_nothing_that_does_not_begin(bench):
+    b = bench()
+    b.submit(1, 2)
+    assert b.crew.settle(b.crew.take(), 1)
+    assert b.crew.drop() == (2,)
+    assert b.crew.take() is None
+    assert b.reported == [b"1\n"]
+
+
+def test_of_several_jobs_none_waits_for_another(bench):
+    b = bench(limit=2)
+    b.submit(1, 2, 3)
+    first = b.crew.take()
+    b.crew.take()
+    assert b.crew.settle(first, 1)
+    assert b.reported == [b"1"]

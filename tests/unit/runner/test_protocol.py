@@ -93,8 +93,11 @@ def test_what_shares_a_line_takes_no_more_than_its_share(monkeypatch):
     assert encoded(Ran(1, output="x" * 120), shared_by=2).endswith("at most 100 are taken")
 
 
-@pytest.fixture
-def fd():
+@pytest.fixture(params=["mapped", "written"])
+def fd(request, monkeypatch):
+    """A slot's file, as memory and as a system has it that could be killed by a full disk."""
+    if request.param == "written":
+        monkeypatch.setattr("oloproof.runner.protocol.sys.platform", "another")
     with tempfile.TemporaryFile() as file:
         yield file.fileno()
 
@@ -125,9 +128,31 @@ def test_an_entry_cut_short_is_not_read(fd):
     slot = Slot(fd)
     slot.begin(Began(4, 1.5))
     slot.write(Opened())
-    slot.write(STEP)
-    os.ftruncate(fd, os.fstat(fd).st_size - 1)
-    assert read_slot(fd) == (Began(4, 1.5), [Opened()])
+    os.ftruncate(fd, len(encode(Began(4, 1.5))) + 1 + len(encode(Opened())))
+    assert read_slot(fd) == (Began(4, 1.5), [])
+
+
+def test_of_an_entry_whose_first_byte_is_not_there_nothing_is(fd):
+    slot = Slot(fd)
+    for n in (4, 5):
+        slot.begin(Began(n, 1.5))
+        slot.write(Opened())
+        slot.write(STEP)
+    os.pwrite(fd, b"\0", len(encode(Began(5, 1.5))) + len(encode(Opened())) + 2)
+    assert read_slot(fd) == (Began(5, 1.5), [Opened()])
+    os.pwrite(fd, b"\0", 0)
+    assert read_slot(fd) is None
+
+
+def test_a_long_trace_is_kept_whole_and_leaves_nothing_to_the_next(fd):
+    slot = Slot(fd)
+    long = StepRecorded(AgentStep(index=1, kind="final", arguments="x" * 50_000))
+    for n, steps in ((4, 9), (5, 1), (6, 30)):
+        slot.begin(Began(n, 1.5))
+        for _ in range(steps):
+            slot.write(long)
+        began, events = read_slot(fd)
+        assert (began.n, len(events)) == (n, steps)
 
 
 def test_a_slot_is_read_up_to_its_bound(fd, monkeypatch):
