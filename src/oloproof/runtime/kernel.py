@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from oloproof.model.values import equal, snapshot
 from oloproof.record.steps import exception_text, printable
 from oloproof.runtime.audit import FIRST, chained, digest
-from oloproof.runtime.decision import Act, Finish, is_json, own
+from oloproof.runtime.decision import Act, Finish, Usage, is_json, own
 from oloproof.runtime.errors import StateError
 from oloproof.runtime.gates import Approval, Denial, Terms, first_denial, request_for
 from oloproof.runtime.state import (
@@ -105,9 +105,12 @@ class Resumed(Struct, frozen=True):
 
 
 class Halted(Struct, frozen=True):
-    """The caller stops the run."""
+    """The caller stops the run. ``seconds`` is how long what was being done had gone on, ``usage`` what the decision
+    that nobody waits for any more is charged, None where none was asked for."""
 
     reason: str = CALLER_STOP
+    seconds: float = 0.0
+    usage: Usage | None = None
 
 
 Event = Decided | PlannerRaised | Answered | Returned | Raised | Broke | Judged | JudgeRaised | Resumed | Halted
@@ -244,6 +247,7 @@ def _answered(turn: Turn, at: Asking, event: Answered) -> Position:
     if event.approval is None:
         turn.log("paused", step=at.request.step, digest=at.request.digest, reason=words(event.error))
         return Waiting(at.act, at.request, at.attempt)
+    turn.write_down((event.approval,), asked=at.request)
     following = _approval_gate(turn, at, (event.approval,))
     if isinstance(following, Asking):  # it answered something else; asking it again would not end
         return Waiting(following.act, following.request, following.attempt)
@@ -252,7 +256,7 @@ def _answered(turn: Turn, at: Asking, event: Answered) -> Position:
 
 def _taken_up(turn: Turn, at: Asking | Waiting, event: Resumed) -> Position:
     """Every gate again, with the tools as they are now."""
-    turn.log("resumed")
+    turn.resumed(event.approvals, asked=at.request)
     denial = first_denial(turn.terms, turn.now, at.act)
     if denial is not None:
         return turn.deny(at.act, denial)
@@ -268,16 +272,6 @@ def _approval_gate(turn: Turn, at: Asking | Waiting, approvals: tuple[Approval, 
     tool = turn.terms.tools[act.tool]
     now = request_for(tool, turn.now, act, history=asked.history)
     answers = [answer for answer in approvals if answer.digest == asked.digest]
-    for answer in approvals:
-        event = "approval" if answer.digest == asked.digest else "approval_ignored"
-        turn.log(
-            event,
-            step=asked.step,
-            digest=printable(answer.digest),
-            granted=answer.granted,
-            approver=printable(answer.approver),
-            note=printable(answer.note),
-        )
     if any(not answer.granted for answer in answers):
         refusal = next(answer for answer in answers if not answer.granted)
         said = f"{refusal.approver} refused" + (f": {refusal.note}" if refusal.note else "")
@@ -316,9 +310,9 @@ def _broke(turn: Turn, at: Calling, event: Broke) -> Position:
     return turn.fail("tool_broken", event.error)
 
 
-def _call_taken_up(turn: Turn, at: Calling, _: Resumed) -> Position:
+def _call_taken_up(turn: Turn, at: Calling, event: Resumed) -> Position:
     """A call was cut off: it starts again through every gate if that is safe, else nobody knows what it did."""
-    turn.log("resumed")
+    turn.resumed(event.approvals)
     tool = turn.terms.tools.get(at.act.tool)
     again = tool is not None and tool.idempotent and at.attempt < MOST_ATTEMPTS
     if not again:
@@ -349,18 +343,23 @@ def _judge_raised(turn: Turn, _: Judging, event: JudgeRaised) -> Position:
     return turn.fail("done_failed", event.error)
 
 
-def _decision_taken_up(turn: Turn, at: Deciding, _: Resumed) -> Position:
-    turn.log("resumed")
+def _decision_taken_up(turn: Turn, at: Deciding, event: Resumed) -> Position:
+    turn.resumed(event.approvals)
     return turn.next()
 
 
-def _judging_taken_up(turn: Turn, at: Judging, _: Resumed) -> Position:
-    turn.log("resumed")
+def _judging_taken_up(turn: Turn, at: Judging, event: Resumed) -> Position:
+    turn.resumed(event.approvals)
     return at if turn.terms.judged else Completed(at.finish.answer)
 
 
 def _halted(turn: Turn, at: Position, event: Halted) -> Position:
-    """The caller stops the run: what was in flight or unanswered is over, and the run can be resumed after it."""
+    """The caller stops the run: what was in flight or unanswered is over and charged, and the run can be resumed."""
+    turn.spend(seconds=event.seconds)
+    if event.usage is not None:
+        turn.spend(tokens=event.usage.tokens, cost=event.usage.cost)
+        told = {"tokens": event.usage.tokens, "cost": event.usage.cost}
+        turn.log("interrupted", step=len(turn.steps), code="decision_interrupted", usage=told)
     if isinstance(at, Calling | Asking | Waiting):
         words = "during the call" if isinstance(at, Calling) else "before the action was approved"
         code = "tool_interrupted" if isinstance(at, Calling) else "not_started"
@@ -368,10 +367,10 @@ def _halted(turn: Turn, at: Position, event: Halted) -> Position:
     return Stopped(event.reason)
 
 
-def _stop_taken_up(turn: Turn, at: Stopped, _: Resumed) -> Position:
+def _stop_taken_up(turn: Turn, at: Stopped, event: Resumed) -> Position:
     if at.reason != CALLER_STOP:
         raise StateError(f"the run {turn.before.run_id!r} is over: {at.reason} stopped it")
-    turn.log("resumed")
+    turn.resumed(event.approvals)
     return turn.next()
 
 

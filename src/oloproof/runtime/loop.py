@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
+from contextvars import copy_context
 from datetime import UTC, datetime
+from functools import partial
 from secrets import token_hex
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -27,20 +31,27 @@ from oloproof.runtime.events import (
     AgentRequest,
     AgentRunResult,
     AgentToolCall,
+    AgentToolResult,
     phase_of,
     result_of,
     tool_call,
     tool_result,
 )
+from oloproof.runtime.faults import ends_the_task
 from oloproof.runtime.gates import Approval, Terms
 from oloproof.runtime.policy import Limits, Policy
 from oloproof.runtime.registry import ToolRegistry
 from oloproof.runtime.session import Keeping, checked_approvals
 from oloproof.runtime.sinks import AuditSink, MemoryAuditSink
-from oloproof.runtime.state import OVER, Calling, Completed, Failed, RunState, Waiting
+from oloproof.runtime.state import OVER, Calling, Completed, Deciding, Failed, RunState, Waiting
 from oloproof.runtime.stores import MemoryStore, RunStore
 
 Events = AsyncGenerator[AgentEvent, None]
+
+KEEPERS: Final = 8
+"""Threads of a loop in which states and records are kept."""
+
+LOGGER: Final = logging.getLogger("oloproof.runtime")
 
 
 class AgentConfig(Struct, frozen=True, kw_only=True):
@@ -56,6 +67,14 @@ class AgentConfig(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         count(self.max_steps, "max_steps", least=1)
+        _ = self.estimate
+        if self.max_repeats is not None:
+            count(self.max_repeats, "max_repeats", least=1)
+
+    @property
+    def estimate(self) -> Usage:
+        """What a decision is charged that reports no usage."""
+        return Usage(self.per_step_token_estimate, self.per_step_dollar_estimate)
 
 
 class AgentLoop:
@@ -87,6 +106,7 @@ class AgentLoop:
         self._keeping = Keeping(store if self._config.checkpoint_each_step else None, self.audit)
         self._in_memory = isinstance(store, MemoryStore) and isinstance(self.audit, MemoryAuditSink)
         self._clock, self._now = clock, now
+        self._keepers = ThreadPoolExecutor(KEEPERS, "oloproof-store")  # it starts no thread before its first use
 
     async def stream(self, ctx: RunContext, request: AgentRequest, *, approvals: Iterable[Approval] = ()) -> Events:
         """The run, an event a transition. With ``resume_run_id`` a checkpointed run goes on under its own request.
@@ -103,7 +123,7 @@ class AgentLoop:
                 async for event in events:
                     yield event
         except (GeneratorExit, asyncio.CancelledError):
-            session.halt()
+            await _whatever_cancels(session.halt())
             raise
 
     async def run(self, ctx: RunContext, request: AgentRequest) -> AgentRunResult:
@@ -153,8 +173,12 @@ class AgentLoop:
         return Terms(tools=self._tools.toolset, policy=self._policy, limits=limits)
 
     async def off_loop(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call what may wait for a disk, in a thread where it can."""
-        return function(*arguments) if self._in_memory else await asyncio.to_thread(function, *arguments)
+        """Call what may wait for a disk, in a thread where it can. The threads are the loop's own: tools that hang in
+        all of the others must not stop the runs that call no tool."""
+        if self._in_memory:
+            return function(*arguments)
+        call = partial(copy_context().run, function, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._keepers, call)
 
 
 class _Session:
@@ -167,6 +191,7 @@ class _Session:
         self._terms = loop._terms(request)
         self._state = state
         self._kept = False
+        self._since: float | None = None  # when what is being done was begun, None while nothing is
 
     async def events(self) -> Events:
         """The events of the session, each after what it tells has been kept."""
@@ -195,6 +220,7 @@ class _Session:
                 yield self._event(AgentEventKind.TOOL_STARTED, step_index=steps, tool_call=call)
             happened = await self._happens(kernel.effect_of(state))
             self._state, self._kept = kernel.advance(self._terms, state, happened)[0], False
+            self._since = None
             await self._keep()
         async for event in self._ending():
             yield event
@@ -210,14 +236,23 @@ class _Session:
             yield self._event(AgentEventKind.ANSWER_DELTA, text=_text(state.at.answer))
         yield self._event(AgentEventKind.RUN_COMPLETED, result=result_of(state, self._request))
 
-    def halt(self) -> None:
-        """The caller is gone: stop the run where it is, and keep that."""
+    async def halt(self) -> None:
+        """The caller is gone: stop the run where it is, and keep that. A run at rest stays there: what it waits for has
+        been asked, and may be answered yet."""
         if not self._kept:
             return  # the last state that was kept is the checkpoint; saving it was cut off
-        if not isinstance(self._state.at, OVER):
-            self._state, _ = kernel.advance(self._terms, self._state, kernel.Halted())
-            with suppress(StateError):  # another session has gone on with the run
-                self._loop._keeping.keep(self._state)
+        if isinstance(self._state.at, (*OVER, Waiting)):
+            return
+        seconds = 0.0 if self._since is None else self._passed()
+        was_asked = self._since is not None and isinstance(self._state.at, Deciding)
+        halted = kernel.Halted(seconds=seconds, usage=self._loop._config.estimate if was_asked else None)
+        self._state, _ = kernel.advance(self._terms, self._state, halted)
+        try:
+            await self._loop.off_loop(self._loop._keeping.keep, self._state)
+        except StateError:  # another session has gone on with the run
+            pass
+        except Exception:  # there is nobody to tell, and the last state that was kept can be resumed
+            LOGGER.exception("that the run %s was stopped could not be kept", self._state.run_id)
 
     async def _keep(self) -> None:
         try:
@@ -227,6 +262,7 @@ class _Session:
         self._kept = True
 
     async def _happens(self, effect: kernel.Effect) -> kernel.Event:
+        self._since = self._loop._clock()
         match effect:
             case kernel.AskPlanner():
                 return await self._decided()
@@ -238,36 +274,54 @@ class _Session:
                 raise AssertionError("the loop has no done criterion, and never acts at rest")
 
     async def _decided(self) -> kernel.Event:
-        clock, config = self._loop._clock, self._loop._config
-        start = clock()
         copy = RunState.from_json(self._state.to_json())
         try:
             decision = await self._loop._controller.decide(self._ctx, snapshot=copy, tools=self._terms.tools.describe())
-        except Exception as error:
-            return kernel.PlannerRaised(exception_text(error), clock() - start)
+        except BaseException as error:
+            if ends_the_task(error):
+                raise
+            return kernel.PlannerRaised(exception_text(error), self._passed())
         if isinstance(decision, Act | Finish) and decision.usage is None:
-            estimate = Usage(config.per_step_token_estimate, config.per_step_dollar_estimate)
-            decision = replace(decision, usage=estimate)
-        return kernel.Decided(decision, clock() - start)
+            decision = replace(decision, usage=self._loop._config.estimate)
+        return kernel.Decided(decision, self._passed())
 
     async def _called(self, name: str, arguments: dict[str, Any]) -> kernel.Event:
-        clock, limit = self._loop._clock, self._terms.tools[name].timeout_s
-        start = clock()
+        limit = self._terms.tools[name].timeout_s
         try:
             async with asyncio.timeout(limit) as waiting:
-                given = await self._loop._tools[name].invoke(self._ctx, arguments)
+                given: object = await self._loop._tools[name].invoke(self._ctx, arguments)
         except AgentLoopError as error:
-            return kernel.Broke(str(error), clock() - start)
-        except Exception as error:
+            return kernel.Broke(str(error), self._passed())
+        except BaseException as error:
+            if ends_the_task(error):
+                raise
             if isinstance(error, TimeoutError) and limit is not None and waiting.expired():
-                return kernel.Raised("tool_timeout", f"it took longer than {limit:g} s", clock() - start)
-            return kernel.Raised("tool_failed", exception_text(error), clock() - start)
-        if not given.ok:
-            return kernel.Raised("tool_failed", given.error or "it failed", clock() - start)
-        return kernel.Returned(given.value, clock() - start)
+                return kernel.Raised("tool_timeout", f"it took longer than {limit:g} s", self._passed())
+            return kernel.Raised("tool_failed", exception_text(error), self._passed())
+        if not isinstance(given, AgentToolResult):
+            told = f"the tool gave {type(given).__name__}, no AgentToolResult"
+            return kernel.Raised("tool_failed", told, self._passed())
+        if given.ok is not True:
+            told = given.error if isinstance(given.error, str) and given.error else "it failed"
+            return kernel.Raised("tool_failed", told, self._passed())
+        return kernel.Returned(given.value, self._passed())
+
+    def _passed(self) -> float:
+        """Seconds since the effect that is being done was begun."""
+        assert self._since is not None
+        return self._loop._clock() - self._since
 
     def _event(self, kind: AgentEventKind, **fields: Any) -> AgentEvent:
         return AgentEvent(kind=kind, run_id=self._state.run_id, at=self._loop._now(), **fields)
+
+
+async def _whatever_cancels(work: Coroutine[Any, Any, None]) -> None:
+    """Wait until it is done, however often the waiting is cancelled: a task group cancels again and again."""
+    done = asyncio.ensure_future(work)
+    while not done.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([done])
+    done.result()
 
 
 async def _driven(events: Events) -> AgentRunResult:

@@ -8,8 +8,9 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct, to_builtins
 
+from oloproof.record.steps import exception_text
 from oloproof.runtime.controllers import RunContext
-from oloproof.runtime.errors import RetrievalError
+from oloproof.runtime.errors import AgentLoopError, RetrievalError
 from oloproof.runtime.events import AgentToolResult, ChunkRef
 from oloproof.runtime.retrieval import Bm25Retriever
 from oloproof.runtime.tools import Tool, ToolEffect, Toolset
@@ -62,7 +63,17 @@ class FunctionTool:
 
     async def invoke(self, ctx: RunContext, arguments: dict[str, Any]) -> AgentToolResult:
         """Call the function."""
-        return AgentToolResult(ok=True, value=await asyncio.to_thread(self._function, **arguments))
+        return await asyncio.to_thread(self._called, arguments)
+
+    def _called(self, arguments: dict[str, Any]) -> AgentToolResult:
+        """What the function returned, or raised: an exception of any kind, for a future cannot carry some of them, and
+        others would end the event loop. No signal is heard in this thread, so none of them is Ctrl-C."""
+        try:
+            return AgentToolResult(ok=True, value=self._function(**arguments))
+        except AgentLoopError:
+            raise
+        except BaseException as error:
+            return AgentToolResult(ok=False, error=exception_text(error))
 
 
 class ToolRegistry:

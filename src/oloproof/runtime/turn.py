@@ -7,9 +7,10 @@ from typing import Any, Final
 from oloproof.record.steps import printable
 from oloproof.runtime.audit import AuditHead, AuditRecord, chained, digest
 from oloproof.runtime.decision import Act, Finish
-from oloproof.runtime.gates import Denial, Terms
+from oloproof.runtime.gates import Approval, Denial, Terms
 from oloproof.runtime.policy import plus
 from oloproof.runtime.state import (
+    ApprovalRequest,
     Asking,
     Calling,
     Completed,
@@ -66,6 +67,24 @@ class Turn:
         record = chained(self.before.key, self.head, event, data)
         self.records.append(record)
         self.head = record.head
+
+    def resumed(self, approvals: tuple[Approval, ...], *, asked: ApprovalRequest | None = None) -> None:
+        """Write down that a session takes the run up, and the approvals that it brings."""
+        self.log("resumed")
+        self.write_down(approvals, asked=asked)
+
+    def write_down(self, approvals: tuple[Approval, ...], *, asked: ApprovalRequest | None) -> None:
+        """Every answer, also one that nothing was asked for, or whose action another gate denies."""
+        for answer in approvals:
+            fits = asked is not None and answer.digest == asked.digest
+            self.log(
+                "approval" if fits else "approval_ignored",
+                step=len(self.steps),
+                digest=printable(answer.digest),
+                granted=answer.granted,
+                approver=printable(answer.approver),
+                note=printable(answer.note),
+            )
 
     def spend(
         self, *, decisions: int = 0, tool_calls: int = 0, cost: float = 0.0, tokens: int = 0, seconds: float = 0.0

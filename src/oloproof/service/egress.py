@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.runtime import AgentRunResult, Egress, RunContext
+from oloproof.runtime.faults import ends_the_task
 
 WITHHELD: Final = "The answer was withheld by policy."
 
@@ -44,8 +45,10 @@ async def asked(policy: EgressPolicy | None, ctx: RunContext, text: str) -> Egre
         return Allow()
     try:
         decision: Any = await policy.egress_text(ctx, text)
-    except Exception:  # closed: nobody knows what it would have said
-        return Deny()
+    except BaseException as error:
+        if ends_the_task(error):
+            raise
+        return Deny()  # closed: nobody knows what it would have said
     return decision if isinstance(decision, Allow | Deny | Transform) else Deny()
 
 

@@ -5,7 +5,7 @@ import warnings
 
 from oloproof.service.v1 import agent_pb2 as oloproof_dot_service_dot_v1_dot_agent__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.70.0'
 GRPC_VERSION = grpc.__version__
 _version_not_supported = False
 
@@ -18,14 +18,14 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in oloproof/service/v1/agent_pb2_grpc.py depends on'
+        + f' but the generated code in oloproof/service/v1/agent_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
 
 
-class AgentServiceStub:
+class AgentServiceStub(object):
     """Missing associated documentation comment in .proto file."""
 
     def __init__(self, channel):
@@ -41,7 +41,7 @@ class AgentServiceStub:
                 _registered_method=True)
 
 
-class AgentServiceServicer:
+class AgentServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def Converse(self, request, context):
@@ -68,7 +68,7 @@ def add_AgentServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class AgentService:
+class AgentService(object):
     """Missing associated documentation comment in .proto file."""
 
     @staticmethod
