@@ -208,6 +208,11 @@ def test_what_serve_refuses_at_the_door(home: Path, monkeypatch: pytest.MonkeyPa
         (("--tokens", "none", "--tokens-env", "SHORT"), "not both"),
         (("--max-streams", "0"), "--max-streams"),
         (("--max-seconds", "0"), "--max-seconds"),
+        (("--max-seconds", "nan"), "no finite number"),
+        (("--max-seconds", "inf"), "no finite number"),
+        (("--tls-cert", "none"), "go together"),
+        (("--tls-cert", "none", "--tls-key", "nowhere"), "OLO769"),
+        (("--tls-cert", "none", "--tls-key", "none"), "OLO769"),
         (("--app", "no_such_module_here:x"), "OLO762"),
     ):
         done = oloproof(home, "serve", *arguments)

@@ -94,3 +94,4 @@ def test_a_run_that_spent_its_budget_is_completed_by_another(tmp_path: Path) -> 
 def test_a_budget_is_an_amount(tmp_path: Path) -> None:
     project(tmp_path)
     assert oloproof(tmp_path, "run", "--max-wall-s", "0").code == 2
+    assert oloproof(tmp_path, "run", "--max-cost-usd", "nan").code == 2

@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +89,7 @@ def serving(directory: Path, *arguments: str, **environment: str) -> Iterator[Se
     try:
         assert process.stderr is not None
         line = process.stderr.readline()
-        url = re.fullmatch(r"listening on (http://\S+)\n", line)
+        url = re.fullmatch(r"listening on (https?://\S+)\n", line)
         assert url is not None, line + process.stderr.read()
         rpc = process.stderr.readline().rpartition("//")[-1].strip() if "--grpc-port" in arguments else None
         yield Serving(process, url[1], rpc)
@@ -227,3 +229,62 @@ def test_ctrl_c_stops_the_agent_command_and_says_how_to_go_on(tmp_path: Path) ->
     assert run is not None, said
     done = subprocess.run([*command, "--resume", run[1]], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "done")
+
+
+def certificate(directory: Path) -> None:
+    """A certificate of this machine's own for 127.0.0.1, and its key."""
+    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = (
+        builder.serial_number(1).not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+    )
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1")), x509.DNSName("localhost")])
+    made = builder.add_extension(names, critical=False).sign(key, hashes.SHA256())
+    (directory / "tls.crt").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    plain = serialization.NoEncryption()
+    formats = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
+    (directory / "tls.key").write_bytes(key.private_bytes(*formats, plain))
+    secret = serialization.BestAvailableEncryption(b"hunter2")
+    (directory / "locked.key").write_bytes(key.private_bytes(*formats, secret))
+
+
+def test_both_surfaces_speak_tls(tmp_path: Path) -> None:
+    from oloproof.service.messages import event_of
+    from oloproof.service.v1 import agent_pb2 as pb
+    from oloproof.service.v1 import agent_pb2_grpc as stubs
+
+    certificate(tmp_path)
+    (tmp_path / "my_app.py").write_text(APP)
+    (tmp_path / "go").touch()
+    arguments = ("--app", "my_app:reading", "--grpc-port", "0", "--tls-cert", "tls.crt", "--tls-key", "tls.key")
+    with serving(tmp_path, *arguments) as running:
+        assert running.url.startswith("https://127.0.0.1:")
+        command = [sys.executable, "-m", "oloproof", "agent", "go", "--tenant", "acme", "--server", running.url]
+        trusting = os.environ | {"SSL_CERT_FILE": str(tmp_path / "tls.crt")}
+        for environment, code in ((trusting, 0), (os.environ, 5)):
+            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+            assert done.returncode == code, done
+        with pytest.raises(httpx.HTTPError):
+            httpx.get(running.url.replace("https:", "http:") + "/healthz", timeout=60)
+        assert running.rpc is not None
+        trusted = grpc.ssl_channel_credentials((tmp_path / "tls.crt").read_bytes())
+        with grpc.secure_channel(running.rpc, trusted) as channel:
+            told = [event_of(each) for each in stubs.AgentServiceStub(channel).Converse(pb.ConverseRequest(**body()))]
+        assert kinds(told)[-1] == "run_completed"
+        with grpc.insecure_channel(running.rpc) as channel, pytest.raises(grpc.RpcError):
+            list(stubs.AgentServiceStub(channel).Converse(pb.ConverseRequest(**body())))
+
+
+def test_a_key_with_a_passphrase_is_refused_and_not_asked_for(tmp_path: Path) -> None:
+    certificate(tmp_path)
+    command = [sys.executable, "-m", "oloproof", "serve", "--port", "0"]
+    command += ["--tls-cert", "tls.crt", "--tls-key", "locked.key"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert (done.returncode, "OLO769" in done.stderr, "passphrase" in done.stderr) == (2, True, True)

@@ -249,6 +249,33 @@ def test_a_client_that_does_not_read_loses_its_stream_and_nothing_else() -> None
     during(lambda: plain(scripted(STEP, STEP, tools=[tool], checkpoint_store=store)), slow, limits=limits)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"POST /v1/agent HTTP/1.1\r\nhost: local",
+        b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\nGET /hea",
+        b"POST /v1/agent HTTP/1.1\r\nhost: evil\r\ncontent-length: 99999\r\n\r\n{",
+    ],
+    ids=["nothing", "half a head", "half of the next head", "half of a body that was refused"],
+)
+def test_a_connection_on_which_no_head_comes_is_closed(said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    from oloproof.service import heads
+
+    monkeypatch.setattr(heads, "LONGEST_HEAD_S", 0.2)
+
+    async def dripped(running: Live) -> None:
+        host, port = running.http.rpartition("//")[-1].split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(said)
+        async with asyncio.timeout(60):
+            while await reader.read(2**16):
+                pass
+        writer.close()
+
+    during(lambda: plain(retrieving()), dripped)
+
+
 def test_a_thousand_streams_at_once() -> None:
     many, tool = 1000, Held()
 

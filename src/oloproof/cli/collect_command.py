@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from pathlib import Path
@@ -10,15 +9,16 @@ from threading import Event, Thread
 
 import click
 
-from oloproof.cli.common import OutputFile, from_environment
+from oloproof.cli.common import Amount, OutputFile, from_environment
 from oloproof.receiver.gathering import Gathering, Waits
 from oloproof.receiver.server import Limits, Receiver
 from oloproof.receiver.writing import Writer
 from oloproof.service.access import is_loopback
+from oloproof.signals import ending
 
 MEGABYTE = 2**20
 LOOK_EVERY_S = 0.5
-_SECONDS = click.FloatRange(min=0)
+_SECONDS = Amount(min=0)
 _MEGABYTES = click.IntRange(min=1, max=2**20)
 
 
@@ -90,9 +90,8 @@ def _token(host: str, token_env: str | None) -> str | None:
 def _receive(receiver: Receiver, writer: Writer) -> None:
     """Until a signal comes."""
     stop = Event()
-    handlers = {each: signal.signal(each, lambda *_: stop.set()) for each in (signal.SIGINT, signal.SIGTERM)}
     serving = Thread(target=receiver.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
-    try:
+    with ending(stop.set):
         serving.start()
         host, port = receiver.server_address[:2]
         print(f"listening on http://{host!s}:{port}", file=sys.stderr, flush=True)
@@ -103,6 +102,3 @@ def _receive(receiver: Receiver, writer: Writer) -> None:
         serving.join()
         for traces in receiver.due(everything=True):
             writer.run(traces)
-    finally:
-        for each, handler in handlers.items():
-            signal.signal(each, handler)

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial, wraps
+from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
@@ -30,6 +31,16 @@ PIPE_WIDTH = 168
 """Columns where there is no terminal: wide enough that no cell of an ordinary report folds in a CI log."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Amount(click.FloatRange):
+    """A finite number in a range. NaN is in none, whatever it is compared with: as a bound it would bound nothing."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{number} is no finite number", param, ctx)
+        return number
 
 
 class OutputFile(click.Path):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from oloproof import pipeline
 from oloproof.cli.asked import OPTIONS, Asked, words_again
-from oloproof.cli.common import COUNT, TEXT, OutputFile, Shown, config_option, given, report_options
+from oloproof.cli.common import COUNT, TEXT, Amount, OutputFile, Shown, config_option, given, report_options
 from oloproof.cli.conducting import Door, conduct
 from oloproof.cli.rehearsal import rehearse
 from oloproof.cli.streaming import json_events_option
@@ -24,7 +24,7 @@ from oloproof.model.selection import MetadataValue, Selection
 from oloproof.pipeline.world import find_run, open_store
 from oloproof.project import Cases, load, read_cases
 
-AMOUNT = click.FloatRange(min=0, min_open=True, max=1e9)
+AMOUNT = Amount(min=0, min_open=True, max=1e9)
 """Of money or of time."""
 
 

@@ -13,13 +13,15 @@ from pathlib import Path
 import click
 
 from oloproof.cli.agents import service_options
-from oloproof.cli.common import COUNT, from_environment
+from oloproof.cli.common import COUNT, Amount, from_environment
 from oloproof.errors import ExitCode
 from oloproof.service import Access, Service, ServiceLimits
 from oloproof.service.asking import Desk
 from oloproof.service.serving import Addresses, JsonLines, require_guarded, serve
+from oloproof.service.tls import Certificate
 
 _PORT = click.IntRange(0, 65535)
+_FILE = click.Path(path_type=Path, dir_okay=False)
 _SPARE_FILES = 256
 
 
@@ -28,13 +30,13 @@ _SPARE_FILES = 256
 @click.option("--host", default="127.0.0.1", show_default=True, help="Any but a loopback address needs tokens.")
 @click.option("--port", type=_PORT, default=8000, show_default=True, help="0: any that is free.")
 @click.option("--grpc-port", type=_PORT, help="Serve gRPC too, on this port; 0: any that is free.")
-@click.option("--tokens", type=click.Path(path_type=Path, dir_okay=False), help="A file of lines TENANT TOKEN.")
+@click.option("--tokens", type=_FILE, help="A file of lines TENANT TOKEN.")
 @click.option("--tokens-env", metavar="NAME", help="The environment variable that holds such lines.")
+@click.option("--tls-cert", type=_FILE, help="Speak TLS: the certificate with its chain, in PEM.")
+@click.option("--tls-key", type=_FILE, help="The certificate's key, in PEM, without a passphrase.")
 @click.option("--max-body", type=COUNT, default=256, show_default=True, help="The largest request, in KiB.")
 @click.option("--max-streams", type=COUNT, default=1000, show_default=True, help="So many runs at once.")
-@click.option(
-    "--max-seconds", type=click.FloatRange(min=0, min_open=True), default=300, show_default=True, help="For one run."
-)
+@click.option("--max-seconds", type=Amount(min=0, min_open=True), default=300, show_default=True, help="For one run.")
 def command(
     opened: Callable[[], Service],
     host: str,
@@ -42,6 +44,8 @@ def command(
     grpc_port: int | None,
     tokens: Path | None,
     tokens_env: str | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
     max_body: int,
     max_streams: int,
     max_seconds: float,
@@ -54,9 +58,12 @@ def command(
     \b
     Example:
       oloproof serve --corpus docs
-      oloproof serve --app my_agent:service --host 0.0.0.0 --tokens /run/secrets/tokens
+      oloproof serve --app my_agent:service --host 0.0.0.0 --tokens /run/secrets/tokens \\
+        --tls-cert /run/secrets/tls.crt --tls-key /run/secrets/tls.key
     """
     access = _access(tokens, tokens_env)
+    certificate = _certificate(tls_cert, tls_key)
+    addresses = Addresses(host=host, port=port, grpc_port=grpc_port, certificate=certificate)
     limits = ServiceLimits(most_body_bytes=max_body * 1024, most_streams=max_streams, longest_run_s=max_seconds)
     desk = Desk.of(service=_unopened(opened, access, host), access=access, limits=limits)
     _allow_files(2 * max_streams + _SPARE_FILES)
@@ -64,7 +71,9 @@ def command(
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # its starts and stops are told below
-    asyncio.run(serve(desk, Addresses(host=host, port=port, grpc_port=grpc_port), ready=_say))
+    if addresses.warning is not None:
+        _say(addresses.warning)
+    asyncio.run(serve(desk, addresses, ready=_say))
     logging.shutdown()
     sys.stderr.flush()
     # A function that hangs in a thread cannot be stopped, and the interpreter would wait for it.
@@ -75,6 +84,12 @@ def _unopened(opened: Callable[[], Service], access: Access, host: str) -> Servi
     """The service, opened only where it may be served at all."""
     require_guarded(access, host)
     return opened()
+
+
+def _certificate(chain: Path | None, key: Path | None) -> Certificate | None:
+    if (chain is None) != (key is None):
+        raise click.UsageError("--tls-cert and --tls-key go together")
+    return None if chain is None or key is None else Certificate.of(chain, key)
 
 
 def _access(tokens: Path | None, tokens_env: str | None) -> Access:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from contextvars import copy_context
@@ -123,7 +123,7 @@ class AgentLoop:
                 async for event in events:
                     yield event
         except (GeneratorExit, asyncio.CancelledError):
-            await _whatever_cancels(session.halt())
+            await session.halt()
             raise
 
     async def run(self, ctx: RunContext, request: AgentRequest) -> AgentRunResult:
@@ -179,6 +179,18 @@ class AgentLoop:
             return function(*arguments)
         call = partial(copy_context().run, function, *arguments)
         return await asyncio.get_running_loop().run_in_executor(self._keepers, call)
+
+    async def keep_whatever_cancels(self, state: RunState) -> None:
+        """Keep a state, however often the waiting is cancelled: a task group cancels again and again, and an event loop
+        that ends cancels every task."""
+        if self._in_memory:
+            self._keeping.keep(state)
+            return
+        keeping = asyncio.wrap_future(self._keepers.submit(copy_context().run, self._keeping.keep, state))
+        while not keeping.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([keeping])
+        keeping.result()
 
 
 class _Session:
@@ -248,7 +260,7 @@ class _Session:
         halted = kernel.Halted(seconds=seconds, usage=self._loop._config.estimate if was_asked else None)
         self._state, _ = kernel.advance(self._terms, self._state, halted)
         try:
-            await self._loop.off_loop(self._loop._keeping.keep, self._state)
+            await self._loop.keep_whatever_cancels(self._state)
         except StateError:  # another session has gone on with the run
             pass
         except Exception:  # there is nobody to tell, and the last state that was kept can be resumed
@@ -313,15 +325,6 @@ class _Session:
 
     def _event(self, kind: AgentEventKind, **fields: Any) -> AgentEvent:
         return AgentEvent(kind=kind, run_id=self._state.run_id, at=self._loop._now(), **fields)
-
-
-async def _whatever_cancels(work: Coroutine[Any, Any, None]) -> None:
-    """Wait until it is done, however often the waiting is cancelled: a task group cancels again and again."""
-    done = asyncio.ensure_future(work)
-    while not done.done():
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait([done])
-    done.result()
 
 
 async def _driven(events: Events) -> AgentRunResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from msgspec import MsgspecError, Struct, convert
@@ -75,13 +76,25 @@ def ask_from_json(body: bytes) -> Ask:
     """Errors: Refused with 400."""
     try:
         fields = decode(body)
+        json.loads(body, object_pairs_hook=_once)
         if isinstance(fields, dict):  # to JSON Schema 8.0 is an integer
             fields = {name: int(value) if _is_whole(value) else value for name, value in fields.items()}
         return convert(fields, Ask)
-    except (MsgspecError, UnicodeDecodeError, TypeError) as error:
+    except (MsgspecError, ValueError, TypeError) as error:
         raise Refused(400, "invalid_request", f"the body is no AgentRequest: {error}") from None
     except RecursionError:
         raise Refused(400, "invalid_request", "the body is nested too deeply") from None
+
+
+def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys are there once each: of two a proxy may read the one, and this service the other.
+
+    Errors: ValueError.
+    """
+    held = dict(members)
+    if len(held) != len(members):
+        raise ValueError("a key is there more than once")
+    return held
 
 
 def _is_whole(value: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterable
 from typing import Any
 
 from msgspec import DecodeError
@@ -44,9 +44,9 @@ async def events_from(
         ):
             if response.status_code != 200:
                 raise UsageError(_refusal(url, response.status_code, await response.aread()))
-            async for line in response.aiter_lines():
-                data = line.removeprefix("data: ")
-                if data == "[DONE]":
+            async for line in _lines(response.aiter_bytes()):
+                data = line.removeprefix(b"data: ")
+                if data == b"[DONE]":
                     return
                 if data != line:
                     yield _EVENT(data)
@@ -56,6 +56,17 @@ async def events_from(
         words = f"{url}: {error or type(error).__name__}"
         raise BrokenError(words, code=STREAM_ENDED, hint="--resume goes on with a run that was started") from None
     raise BrokenError(f"{url}: the stream was cut off", code=STREAM_ENDED, hint="--resume goes on with the run")
+
+
+async def _lines(parts: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
+    """The lines that end. A line ends at CR LF or LF and nowhere else: other separators stand in texts."""
+    rest: list[bytes] = []
+    async for part in parts:
+        first, *others = part.split(b"\n")
+        rest.append(first)
+        for other in others:
+            yield b"".join(rest).removesuffix(b"\r")
+            rest = [other]
 
 
 def _refusal(url: str, status: int, body: bytes) -> Problem:

@@ -79,9 +79,16 @@ async def converse(service: Service, call: Call, *, parent: OpenSpan | None = No
         async with aclosing(_told(service, call, story)) as events:
             async for event in events:
                 story.add(event)
-                yield event
+                yield event if call.surface is Surface.CLI else _for_strangers(event)
     finally:
         story.end()
+
+
+def _for_strangers(event: AgentEvent) -> AgentEvent:
+    """What leaves the machine: what a controller raised may hold addresses and keys of its model, and is in the log."""
+    if event.error_code != "planner_failed":
+        return event
+    return replace(event, message="the controller raised an exception; the service's log says which")
 
 
 async def _told(service: Service, call: Call, story: _Story) -> Events:

@@ -40,7 +40,7 @@ _PAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri '
 def create_app(desk: Desk) -> Starlette:
     """The ASGI application. Errors: ServiceError where the extra is not installed, when this module is imported."""
     surface = _Surface(desk)
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/v1/agent", surface.agent, methods=["POST"]),
             Route("/healthz", surface.health, methods=["GET"]),
@@ -49,6 +49,8 @@ def create_app(desk: Desk) -> Starlette:
         ],
         exception_handlers={Refused: _refusal, HTTPException: _http_refusal},
     )
+    app.router.redirect_slashes = False  # a redirect would send goal and token on to wherever the Host header says
+    return app
 
 
 class _Surface:
@@ -60,7 +62,7 @@ class _Surface:
     async def agent(self, request: Request) -> Response:
         self._require_near(request)
         caller = self._caller(request)
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        if (_named(request, b"content-type") or "").partition(";")[0].strip().lower() != JSON:
             raise Refused(415, "unsupported_media_type", f"send {JSON}")
         slots = self._desk.slots
         slots.take()
@@ -89,14 +91,14 @@ class _Surface:
     def _require_near(self, request: Request) -> None:
         """Without tokens only this machine is served, and a page in its browser that has another site's name bound to
         the loopback address is not this machine."""
-        host = request.headers.get("host", "")
+        host = _named(request, b"host") or ""
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         if not self._desk.access and not is_loopback(name):
             raise Refused(403, "wrong_host", "without tokens the service answers to loopback names alone")
 
     def _caller(self, request: Request) -> Caller:
         caller = self._desk.access.caller(
-            authorization=request.headers.get("authorization"),
+            authorization=_named(request, b"authorization"),
             tenant=_named(request, b"x-tenant-id"),
             principal=_named(request, b"x-principal-id"),
         )

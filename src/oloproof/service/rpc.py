@@ -12,6 +12,7 @@ from oloproof.service.conversing import Surface, converse
 from oloproof.service.errors import Refused, missing
 from oloproof.service.messages import ask_of, message_of
 from oloproof.service.telemetry import OpenSpan
+from oloproof.service.tls import Certificate
 
 try:
     import grpc
@@ -38,6 +39,16 @@ def create_server(desk: Desk) -> Any:
     )
     stubs.add_AgentServiceServicer_to_server(_Servicer(desk), server)
     return server
+
+
+def bound(server: Any, address: str, certificate: Certificate | None) -> int:
+    """The port that a server is given, 0 where it gets none. Errors: RuntimeError, also for that."""
+    if certificate is None:
+        port = server.add_insecure_port(address)
+    else:
+        credentials = grpc.ssl_server_credentials([(certificate.key, certificate.chain)])
+        port = server.add_secure_port(address, credentials)
+    return int(port)
 
 
 class _Servicer(stubs.AgentServiceServicer):  # type: ignore[misc]  # generated code has no types

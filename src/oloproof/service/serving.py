@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import signal
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,6 +16,8 @@ from msgspec import Struct
 from oloproof.service.access import Access, is_loopback
 from oloproof.service.asking import Desk
 from oloproof.service.errors import ServiceError, missing
+from oloproof.service.tls import Certificate
+from oloproof.signals import ending
 
 WORKERS: Final = 64
 """Threads for tools that are plain functions, and for stores that write to a disk."""
@@ -27,11 +27,22 @@ _BACKLOG: Final = 1024
 
 
 class Addresses(Struct, frozen=True, kw_only=True):
-    """Where to listen. ``port`` 0 is any that is free; ``grpc_port`` None leaves gRPC out."""
+    """Where to listen. ``port`` 0 is any that is free; ``grpc_port`` None leaves gRPC out, ``certificate`` None TLS."""
 
     host: str = "127.0.0.1"
     port: int = 8000
     grpc_port: int | None = None
+    certificate: Certificate | None = None
+
+    @property
+    def warning(self) -> str | None:
+        """What is dangerous about them, None when nothing is."""
+        if self.certificate is not None or is_loopback(self.host):
+            return None
+        return (
+            f"without TLS whoever is on the way to {self.host} can read tokens and answers: give --tls-cert and "
+            "--tls-key, or let only a proxy that speaks TLS reach it"
+        )
 
 
 def require_guarded(access: Access, host: str) -> None:
@@ -55,12 +66,15 @@ async def serve(
         import uvicorn
     except ImportError:
         raise missing("uvicorn", what="the service over HTTP") from None
+    from oloproof.service.heads import PromptProtocol
     from oloproof.service.rest import create_app
 
     loop, workers = asyncio.get_running_loop(), ThreadPoolExecutor(WORKERS, "oloproof-service")
     loop.set_default_executor(workers)
     config = uvicorn.Config(
         create_app(desk),
+        http=PromptProtocol,
+        ws="none",
         access_log=False,
         lifespan="off",
         log_config=None,
@@ -69,14 +83,18 @@ async def serve(
         timeout_graceful_shutdown=_GRACE_S,
         limit_concurrency=4 * desk.limits.most_streams + 100,
     )
+    config.load()
+    secure = ""
+    if addresses.certificate is not None:
+        config.ssl, secure = addresses.certificate.context, "s"
     server = uvicorn.Server(config)
     with _bound(addresses.host, addresses.port) as listening:
         remote = await _grpc(desk, addresses)
         serving = asyncio.create_task(_until_signalled(server, listening))
         stopping = asyncio.create_task(_stop(server, asyncio.Event() if stop is None else stop))
-        ready(f"listening on http://{_shown(addresses.host)}:{listening.getsockname()[1]}")
+        ready(f"listening on http{secure}://{_shown(addresses.host)}:{listening.getsockname()[1]}")
         if remote is not None:
-            ready(f"listening on grpc://{_shown(addresses.host)}:{remote[1]}")
+            ready(f"listening on grpc{secure}://{_shown(addresses.host)}:{remote[1]}")
         try:
             await serving
         finally:
@@ -91,11 +109,11 @@ async def _grpc(desk: Desk, addresses: Addresses) -> tuple[Any, int] | None:
     """The gRPC server, started, and its port."""
     if addresses.grpc_port is None:
         return None
-    from oloproof.service.rpc import create_server
+    from oloproof.service.rpc import bound, create_server
 
     server = create_server(desk)
     try:
-        port = server.add_insecure_port(f"{_shown(addresses.host)}:{addresses.grpc_port}")
+        port = bound(server, f"{_shown(addresses.host)}:{addresses.grpc_port}", addresses.certificate)
     except RuntimeError:
         port = 0
     if port == 0:
@@ -111,15 +129,8 @@ async def _stop(server: Any, stop: asyncio.Event) -> None:
 
 async def _until_signalled(server: Any, listening: socket.socket) -> None:
     """uvicorn's own handlers end the streams, and then raise the signal again: here it has done its work."""
-    if threading.current_thread() is not threading.main_thread():
+    with ending(lambda: None):
         await server.serve(sockets=[listening])
-        return
-    handlers = {each: signal.signal(each, lambda *_: None) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        await server.serve(sockets=[listening])
-    finally:
-        for each, handler in handlers.items():
-            signal.signal(each, handler)
 
 
 @contextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 from collections.abc import Callable
 from threading import Event, Thread
 from typing import Any, Final
 
 import uvicorn
+
+from oloproof.signals import ending
 
 LOOPBACK: Final = "127.0.0.1"
 
@@ -42,8 +43,7 @@ def serve(app: Any, on: socket.socket, stop: Event, ready: Callable[[], None]) -
     )
     server = uvicorn.Server(config)
     answering = Thread(target=server.run, kwargs={"sockets": [on]}, daemon=True)  # signals are for the main thread
-    handlers = {each: signal.signal(each, lambda *_: stop.set()) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with ending(stop.set):
         answering.start()
         ready()
         while answering.is_alive() and not stop.wait(_LOOK_EVERY_S):
@@ -51,6 +51,3 @@ def serve(app: Any, on: socket.socket, stop: Event, ready: Callable[[], None]) -
         stop.set()
         server.should_exit = True
         answering.join()
-    finally:
-        for each, handler in handlers.items():
-            signal.signal(each, handler)

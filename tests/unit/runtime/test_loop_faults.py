@@ -268,6 +268,27 @@ def test_the_stop_of_a_run_is_kept_outside_the_event_loop_and_before_its_task_is
     assert get_ident() not in store.threads
 
 
+def test_the_end_of_the_event_loop_waits_until_the_stop_is_kept() -> None:
+    store = Kept()
+
+    async def ended() -> str:
+        controller, ids = Slow(), []
+
+        async def consume() -> None:
+            loop = looped(controller=controller, checkpoint_store=store)
+            async for event in loop.stream(CTX, asked()):
+                ids[:] = [event.run_id]
+
+        running.add(asyncio.create_task(consume()))
+        await asyncio.wait_for(controller.asked.wait(), 60)
+        return ids[0]
+
+    running: set[asyncio.Task[None]] = set()
+    state = store.load("acme", asyncio.run(ended()))
+    assert state is not None
+    assert state.stop_reason == "caller_stop"
+
+
 def test_a_store_that_is_away_when_a_run_is_stopped_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     store = Kept()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from msgspec.json import encode
 
 from fakes.service import body, kinds, retrieving
 from oloproof.errors import BrokenError, OloproofError, UsageError
@@ -59,6 +60,13 @@ def test_what_is_no_stream(status: int, content: bytes, kind: type[OloproofError
 
 def test_comments_between_frames_are_passed_over() -> None:
     assert kinds(told(saying(200, b": ping\n\n" + STARTED + b": ping\n\ndata: [DONE]\n\n"))) == ["run_started"]
+
+
+def test_what_ends_a_line_elsewhere_ends_none_here() -> None:
+    text = "one\u2028two\u2029three\x85four\x0bfive\x0csix"
+    event = {"kind": "answer_delta", "run_id": "r", "at": "2026-01-01T00:00:00Z", "text": text}
+    stream = b"data: " + encode(event) + b"\r\n\r\ndata: [DONE]\n\n"
+    assert [each.text for each in told(saying(200, stream))] == [text]
 
 
 def found(directories: list[Path], query: str, **asked: Any) -> list[str]:

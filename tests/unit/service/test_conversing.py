@@ -159,6 +159,19 @@ def logged(caplog: pytest.LogCaptureFixture, service: Service, surface: Surface)
 
 
 @pytest.mark.parametrize("surface", list(Surface))
+def test_what_a_controller_raises_is_for_the_log(caplog: pytest.LogCaptureFixture, surface: Surface) -> None:
+    class Refuses:
+        async def decide(self, ctx: Any, *, snapshot: Any, tools: Any) -> Any:
+            raise RuntimeError("https://user:hunter2@model.internal said no")
+
+    caplog.set_level(logging.INFO)
+    events = asyncio.run(conversed(Service(loop=scripted(controller=Refuses())), call(surface)))
+    assert events[-1].error_code == "planner_failed"
+    assert ("hunter2" in (events[-1].message or "")) is (surface is Surface.CLI)
+    assert "hunter2" in caplog.records[-1].event["reason"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("surface", list(Surface))
 def test_the_log_events_of_a_run(caplog: pytest.LogCaptureFixture, surface: Surface) -> None:
     (step, first), (complete, last) = logged(caplog, Service(loop=retrieving()), surface)
     assert (step, first["tool"], first["ok"], first["tenant_id"]) == ("agent.step_complete", "retrieve", True, "acme")

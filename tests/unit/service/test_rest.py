@@ -117,6 +117,36 @@ def test_headers_that_are_missing_doubled_or_no_text() -> None:
     assert refused(NEAR, headers=broken) == (400, "invalid_header")
 
 
+@pytest.mark.parametrize("name", ["authorization", "content-type", "host"])
+def test_a_header_that_says_two_things_says_none(name: str) -> None:
+    one = httpx.Headers(bearer(ACME)) | {"content-type": "application/json", "host": "localhost"}
+    headers: Any = [*one.items(), (name, one[name])]
+    desk = NEAR if name == "host" else GUARDED
+    assert refused(desk, content=b"{}", headers=headers) == (400, "invalid_header")
+
+
+def test_of_two_values_for_a_key_neither_is_taken() -> None:
+    headers = OWN | {"content-type": "application/json"}
+    for content in (
+        b'{"tenant_id":"beta","tenant_id":"acme","principal_id":"alice","goal":"x"}',
+        b'{"tenant_id":"acme","principal_id":"alice","goal":"x","resume_run_id":"r",'
+        b'"approvals":[{"digest":"d","granted":false,"granted":true,"approver":"bob"}]}',
+    ):
+        assert refused(NEAR, content=content, headers=headers) == (400, "invalid_request")
+
+
+def test_no_path_is_sent_on_to_another() -> None:
+    async def asked(path: str) -> httpx.Response:
+        from oloproof.service.rest import create_app
+
+        transport = httpx.ASGITransport(create_app(NEAR))
+        async with httpx.AsyncClient(transport=transport, base_url="http://evil.example") as client:
+            return await client.post(path, json=body(), headers=OWN)
+
+    for path in ("/v1/agent/", "//v1/agent", "/v1/../v1/agent/"):
+        assert asyncio.run(asked(path)).status_code in (403, 404)
+
+
 def test_a_tenant_of_any_script_is_told_in_utf_8() -> None:
     headers: Any = {b"x-tenant-id": "Zoë".encode(), b"x-principal-id": b"alice"}
     assert answered(NEAR, body(tenant_id="Zoë"), headers).status_code == 200
