@@ -119,7 +119,7 @@ def test_headers_that_are_missing_doubled_or_no_text() -> None:
 
 @pytest.mark.parametrize("name", ["authorization", "content-type", "host"])
 def test_a_header_that_says_two_things_says_none(name: str) -> None:
-    one = httpx.Headers(bearer(ACME)) | {"content-type": "application/json", "host": "localhost"}
+    one = bearer(ACME) | {"content-type": "application/json", "host": "localhost"}
     headers: Any = [*one.items(), (name, one[name])]
     desk = NEAR if name == "host" else GUARDED
     assert refused(desk, content=b"{}", headers=headers) == (400, "invalid_header")
@@ -127,10 +127,10 @@ def test_a_header_that_says_two_things_says_none(name: str) -> None:
 
 def test_of_two_values_for_a_key_neither_is_taken() -> None:
     headers = OWN | {"content-type": "application/json"}
+    asked = b'{"tenant_id":"acme","principal_id":"alice","goal":"x",'
     for content in (
-        b'{"tenant_id":"beta","tenant_id":"acme","principal_id":"alice","goal":"x"}',
-        b'{"tenant_id":"acme","principal_id":"alice","goal":"x","resume_run_id":"r",'
-        b'"approvals":[{"digest":"d","granted":false,"granted":true,"approver":"bob"}]}',
+        asked + b'"tenant_id":"beta"}',
+        asked + b'"approvals":[{"digest":"d","granted":false,"granted":true,"approver":"bob"}],"resume_run_id":"r"}',
     ):
         assert refused(NEAR, content=content, headers=headers) == (400, "invalid_request")
 
