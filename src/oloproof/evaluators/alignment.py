@@ -122,16 +122,17 @@ class _Drawing:
         """An alignment of two sequences (Needleman & Wunsch 1970). Calls of a turn, and of a parallel part of the
         reference, stand in the order in which the free assignment pairs them."""
         board = self._board
-        parallel = any(len(each) > 1 for each in (*board.turns, *board.reference.blocks))
-        paired = self._assigned() if parallel else {}
-        call_of = {wanted: call for call, wanted in paired.items()}
-        last = len(board.calls) + len(board.reference.wanted)
-        calls = [call for turn in board.turns for call in sorted(turn, key=lambda call: paired.get(call, last))]
-        wanted = [
-            each
-            for block in dict.fromkeys(board.reference.blocks)
-            for each in sorted(block, key=lambda each: call_of.get(each, last))
-        ]
+        calls, wanted = list(range(len(board.calls))), list(range(len(board.reference.wanted)))
+        if len(board.turns) < len(calls) or any(len(each) > 1 for each in board.reference.blocks):
+            paired = self._assigned()
+            call_of = {each: call for call, each in paired.items()}
+            last = len(calls) + len(wanted)
+            calls = [call for turn in board.turns for call in sorted(turn, key=lambda call: paired.get(call, last))]
+            wanted = [
+                each
+                for block in dict.fromkeys(board.reference.blocks)
+                for each in sorted(block, key=lambda each: call_of.get(each, last))
+            ]
         return self._traced(calls, wanted, self._table(calls, wanted))
 
     def _table(self, calls: list[int], wanted: list[int]) -> list[list[int]]:

@@ -5,10 +5,11 @@ It is imported where a page is made, since templates come with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
+from oloproof.model.alignment import Alignment
 from oloproof.model.run import CaseRecord, Report, Run
 from oloproof.pipeline.beside import changed_cases
 from oloproof.pipeline.explaining import alignments
@@ -19,16 +20,25 @@ from oloproof.store import Store
 
 def attempts(store: Store, run: Run) -> Iterator[Entry]:
     """Every attempt of a stored run, with its slice values: what a list of them shows."""
-    places = {(side.case_id, trial): side.places for trial, side in store.attempts(run.id)} if run.slices else {}
-    for case_id, trial, judgments, record in store.records(run.id):
-        found = places.get((case_id, trial), ())
-        yield Entry(case=case_id, trial=trial, judgments=judgments, record=record, places=found)
+    return _entries(store, run, lambda record: {})
 
 
 def entries(store: Store, run: Run) -> Iterator[Entry]:
     """The same with all that is shown of each."""
-    for each in attempts(store, run):
-        yield each if each.record is None else replace(each, alignments=alignments(each.record))
+    return _entries(store, run, alignments)
+
+
+def _entries(store: Store, run: Run, explain: Callable[[CaseRecord], Mapping[str, Alignment]]) -> Iterator[Entry]:
+    places = {(side.case_id, trial): side.places for trial, side in store.attempts(run.id)} if run.slices else {}
+    for case_id, trial, judgments, record in store.records(run.id):
+        yield Entry(
+            case=case_id,
+            trial=trial,
+            judgments=judgments,
+            record=record,
+            places=places.get((case_id, trial), ()),
+            alignments={} if record is None else explain(record),
+        )
 
 
 def entry(record: CaseRecord) -> Entry:

@@ -180,7 +180,7 @@ def _steps(
             left_out=at - before - 1,
             agent=NOTHING if step.agent is None else inert(step.agent),
             action=_action(step),
-            details=tuple(_details(step)),
+            details=_details(step),
             offends=tuple(offends.get(step.index, ())),
             kind=step.kind,
             to=inert(step.to_agent or ""),
@@ -225,17 +225,19 @@ def _action(step: Step) -> str:
     return " ".join(parts)
 
 
-def _details(step: Step) -> Iterator[Fact]:
+def _details(step: Step) -> tuple[Fact, ...]:
+    details = []
     if step.arguments is not None:
-        yield Fact("content" if step.kind in _SPOKEN else "arguments", inert_json(step.arguments))
+        details.append(Fact("content" if step.kind in _SPOKEN else "arguments", inert_json(step.arguments)))
     elif step.kind == "tool_call":
-        yield Fact("arguments", NOT_RECORDED)
+        details.append(Fact("arguments", NOT_RECORDED))
     if step.result is not UNSET:
-        yield Fact("result", inert_json(step.result))
+        details.append(Fact("result", inert_json(step.result)))
     elif step.kind == "tool_result" and not isinstance(step.error, str):
-        yield Fact("result", NOT_RECORDED)
+        details.append(Fact("result", NOT_RECORDED))
     if isinstance(step.error, str):
-        yield Fact("error", inert(step.error, TEXT_LIMIT))
+        details.append(Fact("error", inert(step.error, TEXT_LIMIT)))
+    return tuple(details)
 
 
 def _constraint(check: ConstraintCheck) -> str:

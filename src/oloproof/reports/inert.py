@@ -20,6 +20,7 @@ TEXT_LIMIT = 1_000
 """Characters shown of what says something: an argument, an answer, a reason."""
 
 _encode = msgspec.json.Encoder().encode
+_format = msgspec.json.format
 _encode_any = json.JSONEncoder(ensure_ascii=False).encode
 _SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 # Letters and marks by category that draw nothing: fillers and joiners, in which text can hide.
@@ -44,16 +45,12 @@ def inert_lines(text: str) -> tuple[str, ...]:
 def inert_json(value: Any, limit: int = TEXT_LIMIT) -> str:
     """A JSON value as compact, inert text."""
     try:
-        return inert(_encode_any(value) if isinstance(value, str) else _encoded(value), limit)
+        text = _encode_any(value) if isinstance(value, str) else _format(_encode(value), indent=0).decode()
+    except UnicodeEncodeError:  # a lone surrogate, which UTF-8 does not have
+        text = _encode_any(value)
     except (RecursionError, ValueError):  # nested by the thousand, or an integer of thousands of digits
         return "(cannot be shown)"
-
-
-def _encoded(value: Any) -> str:
-    try:
-        return msgspec.json.format(_encode(value), indent=0).decode()
-    except UnicodeEncodeError:  # a lone surrogate, which UTF-8 does not have
-        return _encode_any(value)
+    return inert(text, limit)
 
 
 def _visible(character: str) -> str:

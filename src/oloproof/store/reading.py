@@ -67,6 +67,7 @@ class StoredRuns:
         self.directory = directory
         self._path = directory / FILE
         self._sources = Sources(directory.parent, checked)
+        self._named: dict[tuple[int, int], tuple[str, str]] = {}
         self._connection: sqlite3.Connection | None = None
 
     @classmethod
@@ -350,18 +351,23 @@ class StoredRuns:
         """The detail with what it refers to in a recorded file read back."""
         case, attempt = detail.case, detail.attempt
         if isinstance(attempt, Placed):
-            found = self._db.execute(
-                "SELECT path, digest FROM sources WHERE run = ? AND source = ?", (row, attempt.source)
-            ).fetchone()
-            if found is None:
-                raise Unreadable(f"source {attempt.source} is missing")
-            path, digest = found
-            recording = self._sources.read(fsdecode(path), digest=digest, offset=attempt.offset, length=attempt.length)
+            path, digest = self._source(row, attempt.source)
+            recording = self._sources.read(path, digest=digest, offset=attempt.offset, length=attempt.length)
             case, attempt = case or to_case(recording), to_attempt(recording)
         if case is None or len(detail.judgments) != len(header.criteria):
             raise Unreadable(f"the detail of case {attempt.case_id!r} is incomplete")
         judgments = tuple(zip(header.criteria, detail.judgments, strict=True))
         return CaseRecord(run_id=header.id, case=case, attempt=attempt, judgments=judgments)
+
+    def _source(self, row: int, number: int) -> tuple[str, str]:
+        """The path and the digest of a recorded file, which all its attempts have and which never change."""
+        if (row, number) not in self._named:
+            where = "WHERE run = ? AND source = ?"
+            found = self._db.execute(f"SELECT path, digest FROM sources {where}", (row, number)).fetchone()
+            if found is None:
+                raise Unreadable(f"source {number} is missing")
+            self._named[row, number] = fsdecode(found[0]), found[1]
+        return self._named[row, number]
 
     def _no_case(self, header: Run, case_id: str, trial: int) -> UsageError:
         trials = [row.trial for row in self.verdicts(header.id) if row.case_id == case_id]
