@@ -44,7 +44,7 @@ def alignment(case: Case, trajectory: Trajectory | None, judgment: Judgment) -> 
     drawn = [_Drawing(Board(reading, reference), ordered=ordered) for reference in references]
     if not drawn:
         return None
-    number, nearest = min(enumerate(drawn, 1), key=lambda each: (each[1].cost, each[0]))
+    number, nearest = min(enumerate(drawn, 1), key=lambda each: each[1].cost)  # of equal ones the first
     return Alignment(rows=tuple(nearest.rows()), ordered=ordered, alternative=number if len(references) > 1 else None)
 
 

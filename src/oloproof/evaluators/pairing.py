@@ -51,9 +51,14 @@ class Board:
 
     def answer(self, call: int, wanted: int) -> bool | None:
         """Whether the pair fits, None where that is not known."""
+        declared = self.reference.wanted[wanted]
+        if self.calls[call].tool_name != declared.tool:
+            return False
+        if declared.arguments is None:
+            return True
         key = call, wanted
         if key not in self._answers:
-            self._answers[key] = self._ask(self.calls[call], wanted)
+            self._answers[key] = declared.arguments.match(self.calls[call].arguments)
             if self._answers[key] is None:
                 self.doubtful.add(call)
         return self._answers[key]
@@ -62,12 +67,6 @@ class Board:
         """Whether the pair is certain, or possible."""
         answer = self.answer(call, wanted)
         return answer is True or (answer is None and not certain)
-
-    def _ask(self, call: Step, wanted: int) -> bool | None:
-        declared = self.reference.wanted[wanted]
-        if call.tool_name != declared.tool:
-            return False
-        return True if declared.arguments is None else declared.arguments.match(call.arguments)
 
 
 def misfit(board: Board, mode: Mode, *, certain: bool) -> Misfit | None:

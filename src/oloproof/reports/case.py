@@ -174,7 +174,7 @@ def _steps(
     steps = trajectory.steps
     count = len(steps)
     shown = range(count) if all_steps or count <= MOST_STEPS else _worth_showing(count, sorted(offends))
-    return tuple(
+    views = [
         StepView(
             number=str(step.index),
             left_out=at - before - 1,
@@ -183,13 +183,14 @@ def _steps(
             details=_details(step),
             offends=tuple(offends.get(step.index, ())),
             kind=step.kind,
-            to=inert(step.to_agent or ""),
+            to="" if step.to_agent is None else inert(step.to_agent),
             turn=step.turn,
             failed=isinstance(step.error, str),
         )
         for before, at in pairwise((-1, *shown))
         for step in (steps[at],)
-    )
+    ]
+    return tuple(views)
 
 
 def _worth_showing(count: int, offending: list[int]) -> list[int]:
@@ -280,9 +281,8 @@ def _declared(row: AlignedCall) -> str:
 def _found(row: AlignedCall) -> str:
     if row.step is None:
         return NOTHING
-    if row.arguments is None:
-        return f"step {row.step}: {_called(row.tool)} (arguments {NOT_RECORDED})"
-    return f"step {row.step}: {_called({'tool': row.tool, 'arguments': row.arguments})}"
+    arguments = f"(arguments {NOT_RECORDED})" if row.arguments is None else inert_json(row.arguments)
+    return f"step {row.step}: {inert(row.tool or '')} {arguments}"
 
 
 def _called(written: Any) -> str:

@@ -131,7 +131,9 @@ def _page(entry: Entry, record: CaseRecord, *, content: bool) -> bytes:
         if judgment.verdict == "fail" and name not in entry.alignments
     )
     diffs = {inert(name): rows for name, judgment in failing if (rows := aligned(judgment.expected, judgment.found))}
-    return _encoder.encode(_Page(replace(view, blocks=tuple(map(_bounded, view.blocks))), diffs, entry.calls))
+    if view.blocks:
+        view = replace(view, blocks=tuple(map(_bounded, view.blocks)))
+    return _encoder.encode(_Page(view, diffs, entry.calls))
 
 
 def _bounded(block: Block) -> Block:
