@@ -10,6 +10,10 @@ BIN := $(VENV)/bin
 help: ## Say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
+# Images of containers often ask Python to keep no bytecode. Here a thousand processes import the same modules, and two
+# workers of pytest the same tests, so it is kept; `make clean` removes it.
+unexport PYTHONDONTWRITEBYTECODE
+
 # A stamp tells what has been installed; a change of the dependencies asks for a new one.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -46,6 +50,7 @@ venv: $(VENV)/.installed-dev ## Install with the developer tools
 WORLD := tests/faults tests/browser tests/frameworks tests/servers
 
 test: venv ## Run the tests (all but those of test-world)
+	@$(BIN)/python -m compileall -q src
 	$(BIN)/pytest -q -n 2 $(WORLD:%=--ignore=%)
 
 static: venv ## Lint, format, types and layers
@@ -60,6 +65,7 @@ docs: venv ## Build the documentation into site/
 check: static test docs ## What a change must pass
 
 test-world: $(VENV)/.installed-world ## Run the tests that kill processes, or need a browser, a server or a framework
+	@$(BIN)/python -m compileall -q src
 	$(BIN)/pytest -q -n 2 $(wildcard $(WORLD))
 
 bench: $(VENV)/.installed-world ## Print the benchmarks' ratios

@@ -11,6 +11,9 @@ import pytest
 
 from fakes.projects import AGENT, RIGHT, case, oloproof, project
 
+PATIENCE_MS = 120_000
+"""How long a busy machine may take to start the browser, and to draw what a page waits for."""
+
 
 class Opened:
     """A page opened from disk, and everything that it did which it should not: requests, complaints, dialogs."""
@@ -48,7 +51,8 @@ def browser() -> Iterator[Any]:
     if program is None:
         pytest.skip("there is no chromium on the path")
     with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        options = {"args": ["--no-sandbox", "--disable-gpu"], "timeout": PATIENCE_MS}
+        launched = playwright.chromium.launch(executable_path=program, **options)
         yield launched
         launched.close()
 
@@ -56,6 +60,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Opened]:
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
     found = Opened(context.new_page())
     yield found
     context.close()

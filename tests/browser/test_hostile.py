@@ -94,6 +94,7 @@ def nodes_of_cases(page: Any) -> dict[str, set[str]]:
         number = re.match(r"#case=(\d+)", href)
         assert number is not None
         page.locator("#case h1", has_text=re.compile(rf"^{number[1]}\b")).wait_for()
+        page.wait_for_selector("#case .facts")  # its heading is there before the rest is
         found[href] = {*page.evaluate(NODES, "#case"), *page.evaluate(ATTRIBUTES)}
     return found
 
@@ -110,5 +111,5 @@ def test_the_log_and_the_error_of_a_case_are_texts(opened: Any, hostile: Path) -
     at = texts().index("<img src=x onerror=alert(1)>")
     page = opened.at(hostile / "report.html", f"#text={at} ")
     page.click("#list a")
-    page.wait_for_selector("#case h1")
+    page.wait_for_selector("#case .facts")
     assert "RuntimeError: <img src=x onerror=alert(1)>" in page.locator("#case").inner_text()

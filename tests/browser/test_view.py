@@ -114,6 +114,7 @@ def test_without_script_the_verdict_and_the_list_of_runs_are_read(browser: Any, 
     page.goto(view.address)
     page.wait_for_url(f"{view.base}/")
     page.click("tbody a >> nth=0")
+    page.wait_for_url(f"{view.base}/runs/*")
     text = page.locator("body").inner_text()
     context.close()
     for each in ("ALLOW", "none-wrong", "agent_tool_sequence", "needs JavaScript"):

@@ -26,11 +26,11 @@ def test_what_was_sent_is_written_when_it_is_stopped(tmp_path: Path, how: signal
         address = re.search(r"http://\S+", process.stderr.readline())
         assert address is not None
         request = urllib.request.Request(f"{address[0]}/v1/traces", BODY, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             assert answer.status == 200
         process.send_signal(how)
         said = process.stderr.read()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert "wrote traces.jsonl: 1 trajectories, 2 steps" in said
     done = oloproof(tmp_path, "import", "jsonl", "traces.jsonl", "-o", "again.jsonl")
     assert done.code == 0

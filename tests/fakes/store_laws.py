@@ -114,7 +114,7 @@ class StoreLaws:
 
         def save(number: int) -> bool:
             store = opened() if number % 2 else first
-            together.wait(20)
+            together.wait(60)
             try:
                 store.save(replace(state, revision=1, goal=str(number)))
             except StateError:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from fakes.projects import started
 
-WAIT_S = 30
+WAIT_S = 60
 
 WAITING = """
 import os, socket

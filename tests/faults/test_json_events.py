@@ -89,9 +89,9 @@ def test_a_budget_that_is_spent_and_a_case_that_is_late_are_told_like_any_other(
             threading.Event().wait()
         return {"answer": case}
     """
-    system = {"callable": "app:run", "timeout_s": 0.3, "concurrency": 2}
+    system = {"callable": "app:run", "timeout_s": 3, "concurrency": 2}
     directory = project(tmp_path, app=app, cases=answered("late", *["late"] * 9), system=system)
-    done = spawned(directory, "run", "--json-events", "--max-wall-s", "0.2")
+    done = spawned(directory, "run", "--json-events", "--max-wall-s", "2")
     events = read(done.out)
     assert events[-1]["event"] == "run_finished"
     assert events[-1]["exit_code"] == done.code == 5

@@ -158,14 +158,14 @@ def test_killed_four_times_and_resumed(tmp_path: Path, seed: int, undisturbed: t
         assert not {(line.split()[0], int(line.split()[1])) for line in ran} & set(kept), "what is stored is not run"
         kept = now
     begun = oloproof(directory, "runs", "--json").json["runs"]
-    killed_last = bool(begun) and begun[0]["status"] == "complete"
-    if not killed_last:
+    complete = bool(begun) and begun[0]["status"] == "complete"
+    if not complete:
         assert oloproof(directory, "run", *(["--resume", "latest"] if begun else [])).code == 0
     (run,) = oloproof(directory, "runs", "--json").json["runs"]
     assert document(directory) == report
     assert set((directory / "ran").read_text().splitlines()) == set(everything)
     # A kill between the last thing stored and the lock's end leaves an empty file, which nothing goes by.
-    assert killed_last or not (directory / ".oloproof" / f"{run['id']}.running").exists()
+    assert complete or not (directory / ".oloproof" / f"{run['id']}.running").exists()
 
 
 def test_of_two_that_resume_a_run_one_does(tmp_path: Path, undisturbed: tuple[str, list[str], float]) -> None:

@@ -159,7 +159,7 @@ def run(tools):
 
 
 def test_a_case_that_takes_too_long_is_missing(tmp_path: Path) -> None:
-    system = {"callable": "app:run", "timeout_s": 0.2}
+    system = {"callable": "app:run", "timeout_s": 1}
     app = with_case("threading.Event().wait()")
     directory = project(tmp_path, app=app, cases=CASES, system=system)
     done = oloproof(directory, "run", "--json")

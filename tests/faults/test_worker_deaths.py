@@ -8,6 +8,7 @@ import signal
 import pytest
 from msgspec import UNSET
 
+from fakes.processes import is_ended
 from fakes.workers import cases, judge, project, run
 from oloproof import runner
 from oloproof.model.case import Attempt, Case
@@ -206,7 +207,7 @@ def test_a_fork_that_lives_on_does_not_hide_the_end(tmp_path):
     first, second = run(project(tmp_path, source), [1, 2])
     assert first.error.message == "the worker process ended with exit status 0 while this case ran"
     assert second.output == 2
-    assert not _is_running(int((tmp_path / "child").read_text()))
+    assert is_ended(int((tmp_path / "child").read_text()))
 
 
 def test_a_worker_that_says_nonsense_is_ended(tmp_path):
@@ -272,12 +273,3 @@ def test_an_evaluator_that_ends_its_process_costs_the_attempts_it_held(tmp_path)
         assert [j["check"].verdict for j in judged] == ["pass"] * 3 + ["missing"] + ["pass"] * 6
         assert judged[3]["other"].reason == "evaluator_error"
         assert judged[3]["check"].detail == "the worker process ended with exit status 0 while this case ran"
-
-
-def _is_running(pid: int) -> bool:
-    """The process is there and is no zombie."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False

@@ -28,10 +28,10 @@ def test_a_plain_function_that_never_ends(tmp_path, hang):
                 {hang}
         return case
     """
-    attempts = run(project(tmp_path, source, timeout_s=0.3), [1, 2, 3, 4])
+    attempts = run(project(tmp_path, source, timeout_s=1), [1, 2, 3, 4])
     assert [attempt.error and attempt.error.kind for attempt in attempts] == [None, "timeout", "timeout", None]
     late = attempts[1]
-    assert late.error.message == "no answer within 0.3 s"
+    assert late.error.message == "no answer within 1 s"
     assert late.log == "started\n"
     assert late.trajectory.truncated
     assert len(late.trajectory.steps) == 1
@@ -52,7 +52,7 @@ def test_a_coroutine_function_that_never_ends(tmp_path, hang):
         await asyncio.sleep(0)
         return case
     """
-    attempts = run(project(tmp_path, source, timeout_s=0.3), [1, 2, 3, 4])
+    attempts = run(project(tmp_path, source, timeout_s=1), [1, 2, 3, 4])
     assert [attempt.error and attempt.error.kind for attempt in attempts] == [None, "timeout", "timeout", None]
     assert len(attempts[1].trajectory.steps) == 1
 
@@ -71,7 +71,7 @@ def test_a_late_task_is_cancelled_and_the_others_go_on(tmp_path):
         await asyncio.sleep(0)
         return cancelled
     """
-    attempts = run(project(tmp_path, source, timeout_s=0.3), range(3))
+    attempts = run(project(tmp_path, source, timeout_s=1), range(3))
     assert attempts[0].error.kind == "timeout"
     assert [attempt.output for attempt in attempts[1:]] == [1, 1]
 
@@ -94,10 +94,10 @@ def test_a_thread_given_up_can_record_no_more(tmp_path):
             pass
         return told[0]
     """
-    first, second = run(project(tmp_path, source, timeout_s=2), [1, 2])
+    first, second = run(project(tmp_path, source, timeout_s=4), [1, 2])
     assert first.error.kind == "timeout"
     assert first.trajectory.steps == ()
-    assert "the case timed out (no answer within 2 s)" in second.output
+    assert "the case timed out (no answer within 4 s)" in second.output
 
 
 def test_what_was_handed_over_before_the_deadline_stays_finished(tmp_path):
@@ -125,7 +125,7 @@ def test_a_worker_that_is_stuck_as_a_whole_is_killed(tmp_path, monkeypatch, free
                 {freeze}
         return case
     """
-    first, second, third = run(project(tmp_path, source, timeout_s=0.5), [1, 2, 3])
+    first, second, third = run(project(tmp_path, source, timeout_s=1), [1, 2, 3])
     assert second.error.kind == "timeout"
     assert second.error.message == "the worker process was stuck and had to be killed while this case ran"
     assert len(second.trajectory.steps) == 1
@@ -139,7 +139,7 @@ def test_many_late_cases_leave_no_case_waiting(tmp_path):
             threading.Event().wait()
         return case
     """
-    attempts = run(project(tmp_path, source, timeout_s=0.3, concurrency=8), range(60))
+    attempts = run(project(tmp_path, source, timeout_s=1, concurrency=8), range(60))
     assert [attempt.error is not None for attempt in attempts] == [i % 3 == 0 for i in range(60)]
 
 
@@ -152,12 +152,12 @@ def test_an_evaluator_that_never_ends_costs_its_verdict(tmp_path):
             threading.Event().wait()
         return True
     """
-    the_project = project(tmp_path, source, evaluators={"quick": "app:quick", "slow": "app:slow"}, timeout_s=0.3)
+    the_project = project(tmp_path, source, evaluators={"quick": "app:quick", "slow": "app:slow"}, timeout_s=1)
     with judge(the_project) as user_judge:
         judged = list(user_judge.judge((Case(id="c"), Attempt(case_id="c", output=i)) for i in range(3)))
     assert [j["quick"].verdict for j in judged] == ["pass"] * 3
     assert [j["slow"].verdict for j in judged] == ["pass", "missing", "pass"]
-    assert judged[1]["slow"].detail == "no verdict within 0.3 s"
+    assert judged[1]["slow"].detail == "no verdict within 1 s"
 
 
 def test_a_verdict_outlives_the_worker_that_an_evaluator_freezes(tmp_path, monkeypatch):
@@ -174,7 +174,7 @@ def test_a_verdict_outlives_the_worker_that_an_evaluator_freezes(tmp_path, monke
         return True
     """
     functions = {name: f"app:{name}" for name in ("wrong", "frozen", "unasked")}
-    with judge(project(tmp_path, source, evaluators=functions, timeout_s=0.5)) as user_judge:
+    with judge(project(tmp_path, source, evaluators=functions, timeout_s=1)) as user_judge:
         judged = list(user_judge.judge((Case(id="c"), Attempt(case_id="c", output=i)) for i in range(3)))
     assert [(j["wrong"].verdict, j["wrong"].reason) for j in judged] == [("fail", "it is wrong")] * 3
     for criterion in ("frozen", "unasked"):
@@ -202,7 +202,7 @@ def test_an_evaluator_given_up_notes_nothing_of_the_next_attempt(tmp_path, monke
         return False
     """
     functions = {"freezes": "app:freezes", "slow": "app:slow"}
-    with judge(project(tmp_path, source, evaluators=functions, timeout_s=0.5)) as user_judge:
+    with judge(project(tmp_path, source, evaluators=functions, timeout_s=1)) as user_judge:
         judged = list(user_judge.judge((Case(id="c"), Attempt(case_id="c", output=i)) for i in range(3)))
     assert [j["freezes"].verdict for j in judged] == ["fail", "missing", "fail"]
     assert [j["slow"].verdict for j in judged] == ["missing", "missing", "pass"]
@@ -228,7 +228,7 @@ def test_a_child_that_prints_without_end_fills_nothing(tmp_path):
             subprocess.run(["yes"], timeout=20)
         return os.fstat(1).st_size
     """
-    first, second = run(project(tmp_path, source, timeout_s=0.5), [1, 2])
+    first, second = run(project(tmp_path, source, timeout_s=1), [1, 2])
     assert first.error.kind == "timeout"
     assert first.log.startswith("y\ny\n")
     assert second.output < 500_000_000

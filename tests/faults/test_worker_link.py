@@ -137,7 +137,7 @@ def test_words_that_answer_nothing_do_not_put_the_end_off(tmp_path, monkeypatch,
             threading.Event().wait()
         return case
     """
-    first, second, third = run(reaching(tmp_path, source, timeout_s=0.5), [1, 2, 3])
+    first, second, third = run(reaching(tmp_path, source, timeout_s=1), [1, 2, 3])
     assert second.output is UNSET
     assert (first.output, third.output) == (1, 3)
 

@@ -47,7 +47,7 @@ def test_the_worker_dies_with_its_parent(tmp_path, source, number):
     try:
         assert int(_read(reader))
         parent.send_signal(number)
-        parent.wait(timeout=20)
+        parent.wait(timeout=60)
         assert _read(reader) == b""  # nobody holds the other end any more
     finally:
         parent.kill()
@@ -56,5 +56,5 @@ def test_the_worker_dies_with_its_parent(tmp_path, source, number):
 
 
 def _read(fd: int) -> bytes:
-    assert select.select([fd], [], [], 20)[0], "nothing happened"
+    assert select.select([fd], [], [], 60)[0], "nothing happened"
     return os.read(fd, 100)

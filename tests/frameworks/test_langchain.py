@@ -346,7 +346,7 @@ def test_threads_and_tasks_of_several_cases_are_kept_apart() -> None:
 
     def thread(name: str) -> list[str]:
         with recorded_case(name) as case, record_langchain():
-            together.wait(10)
+            together.wait(60)
             agent.batch([asked(name), asked(name)])
         return [step.arguments["text"] for step in calls(case.trajectory)]
 

@@ -389,7 +389,7 @@ def test_threads_and_tasks_of_several_cases_are_kept_apart() -> None:
 
     def thread(name: str) -> list[str]:
         with recorded_case(name) as case, record_openai_agents():
-            together.wait(10)
+            together.wait(60)
             asyncio.run(twice(name))
         return [step.arguments["text"] for step in calls(case.trajectory)]
 

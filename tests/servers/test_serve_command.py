@@ -118,9 +118,9 @@ def begun(url: str) -> Iterator[str]:
 
 
 def wait_for(path: Path) -> None:
-    """Until another process has written the file: the one thing that tells that it is inside a call."""
+    """Until another process has written to the file: the one thing that tells that it is inside a call."""
     for _ in range(6000):
-        if path.exists():
+        if path.exists() and path.stat().st_size:
             return
         time.sleep(0.01)
     pytest.fail(f"{path.name} was not written within a minute")

@@ -47,7 +47,7 @@ def client(view: Viewing) -> Iterator[Any]:
 
 def test_the_printed_address_opens_the_runs_and_nothing_else_does(stored: Path) -> None:
     with viewing(stored) as view:
-        assert httpx.get(view.base).status_code == 403
+        assert httpx.get(view.base, timeout=WAIT_S).status_code == 403
         with client(view) as inside:
             assert "<h1>Runs</h1>" in inside.get("/").text
             assert inside.get("/", headers={"host": "evil.example"}).status_code == 421
@@ -76,8 +76,8 @@ def test_the_browser_that_is_opened_is_let_in_once_and_does_not_learn_the_token(
         address = pipe.read_text()  # waits until it is opened
         assert address.startswith(f"{view.base}/?token=")
         assert address != view.address
-        assert [httpx.get(address).status_code for _ in range(2)] == [200, 403]
-        assert httpx.get(view.address).status_code == 200
+        assert [httpx.get(address, timeout=WAIT_S).status_code for _ in range(2)] == [200, 403]
+        assert httpx.get(view.address, timeout=WAIT_S).status_code == 200
 
 
 def test_where_no_browser_can_be_opened_the_printed_address_does(stored: Path) -> None:

@@ -42,7 +42,7 @@ def post(
     receiver: Receiver, body: bytes, path: str = "/v1/traces", *, kind: str = JSON, **headers: str
 ) -> tuple[int, bytes, str | None]:
     """Status, body, and Retry-After of the answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", receiver.server_address[1], timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", receiver.server_address[1], timeout=60)
     try:
         given = {"Content-Type": kind, **{key.replace("_", "-"): value for key, value in headers.items()}}
         connection.request("POST", path, body, given)
@@ -80,7 +80,7 @@ def test_the_exporter_of_the_sdk(receiver: Receiver) -> None:
     port = receiver.server_address[1]
     for compression in ("none", "gzip"):
         compressed = exporters.Compression(compression)
-        exporter = exporters.OTLPSpanExporter(f"http://127.0.0.1:{port}/v1/traces", compression=compressed, timeout=10)
+        exporter = exporters.OTLPSpanExporter(f"http://127.0.0.1:{port}/v1/traces", compression=compressed, timeout=60)
         provider = sdk.TracerProvider(shutdown_on_exit=False)
         provider.add_span_processor(export.BatchSpanProcessor(exporter))
         tracer = provider.get_tracer("test")
@@ -124,7 +124,7 @@ def test_what_cannot_be_taken_is_told(receiver: Receiver, body: bytes, facts: di
 
 
 def test_a_request_without_a_length(receiver: Receiver) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", receiver.server_address[1], timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", receiver.server_address[1], timeout=60)
     for method, status in (("POST", 411), ("GET", 405)):
         connection.putrequest(method, "/v1/traces")
         connection.putheader("Content-Type", JSON)

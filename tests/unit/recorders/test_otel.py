@@ -115,7 +115,7 @@ def test_tasks_and_threads_of_several_cases_are_kept_apart() -> None:
 
     def run(name: str) -> list[str | None]:
         async def main() -> None:
-            together.wait(5)
+            together.wait(60)
             await asyncio.gather(asyncio.to_thread(agent, f"{name} 1"), asyncio.to_thread(tool, f"{name} 2"))
             with TRACER.start_as_current_span("below") as span:
                 below = sdk_context(span)

@@ -78,8 +78,8 @@ def test_once_before_and_once_after_all_cases(
 
 
 def test_each_process_of_its_own_has_its_object(tmp_path: Path) -> None:
-    source = AGENT.replace("return self.calls", "time.sleep(30) if case == 1 else None; return os.getpid()")
-    attempts, _ = ran(of(tmp_path, source, isolation="process", timeout_s=0.3))
+    source = AGENT.replace("return self.calls", "time.sleep(600) if case == 1 else None; return os.getpid()")
+    attempts, _ = ran(of(tmp_path, source, isolation="process", timeout_s=1))
     assert attempts[1].error is not None
     lived = [pid for what, pid in noted(tmp_path) if what == "up"]
     assert [str(attempts[0].output), str(attempts[2].output)] == lived

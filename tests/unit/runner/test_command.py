@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from fakes.processes import is_ended
 from fakes.workers import cases
 from oloproof import runner
 from oloproof.errors import UsageError
@@ -102,10 +104,11 @@ def test_a_program_that_is_killed_mid_line(tmp_path: Path) -> None:
 
 
 def test_a_program_that_never_ends_is_ended_at_the_deadline(tmp_path: Path) -> None:
-    source = "call(1)\nthreading.Event().wait()"
-    late, *_ = run(project(tmp_path, source, timeout_s=0.5, concurrency=2), 1, 2)
+    step = json.dumps({"step": {"index": 1, "kind": "tool_call", "tool_name": "search", "arguments": {}}})
+    program = ("sh", "-c", f"echo '{step}'; exec sleep 1000")  # which has said it long before Python would have begun
+    late, *_ = run(project(tmp_path, "", command=program, timeout_s=2, concurrency=2), 1, 2)
     assert late.error is not None
-    assert (late.error.kind, late.error.message) == ("timeout", "no answer within 0.5 s")
+    assert (late.error.kind, late.error.message) == ("timeout", "no answer within 2 s")
     assert late.trajectory is not None
     assert len(late.trajectory.steps) == 1
 
@@ -125,17 +128,6 @@ def test_what_a_program_leaves_behind_holds_nobody_up_and_is_ended(tmp_path: Pat
     attempt = only(project(tmp_path, source))
     assert attempt.error is None
     assert is_ended(attempt.output)
-
-
-def is_ended(pid: int) -> bool:
-    """Whether a process that was killed is gone, or waits for whoever adopted it to notice."""
-    for _ in range(100_000):
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-    return False
 
 
 def test_a_program_need_not_read_what_it_is_asked(tmp_path: Path) -> None:
