@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
-import zlib
 from pathlib import Path
 
 import pytest
 
 from fakes.projects import NONE_WRONG, case, oloproof, project, spawned, write_lines
+from fakes.secrets import stored
 
 SECRET = "ada.lovelace@example.org"
 LEAKY = """
@@ -60,25 +59,6 @@ EVALUATORS = [
 def cases() -> list[dict[str, object]]:
     hows = ["say", "raise", "long", "die"]
     return [case(how, {"how": how, "who": SECRET}) | {"metadata": {"of": SECRET}} for how in hows]
-
-
-def stored(directory: Path) -> str:
-    """All that the store's file holds, its compressed parts inflated."""
-    texts = []
-    with sqlite3.connect(directory / ".oloproof" / "oloproof.db") as db:
-        for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            cells = [cell for row in db.execute(f"SELECT * FROM {table}") for cell in row]
-            texts += [_inflated(cell) if isinstance(cell, bytes) else str(cell) for cell in cells]
-    return "\n".join(texts)
-
-
-def _inflated(data: bytes) -> str:
-    for start in (0, 1):
-        try:
-            return zlib.decompress(data[start:]).decode()
-        except zlib.error:
-            continue
-    return data.decode("latin-1")
 
 
 @pytest.mark.parametrize("more", [{}, {"concurrency": 4}, {"isolation": "process"}], ids=str)

@@ -24,6 +24,7 @@ from oloproof.model.redaction import OwnPattern, Redaction
 from oloproof.model.trajectory import Step, Trajectory
 from oloproof.model.values import TAG, has_unrepresentable
 from oloproof.pipeline.redacting import Redacting
+from oloproof.pipeline.redacting import judged as judged_all
 from oloproof.runner.recorded import Attempted
 
 WORLDS = (*worlds.WORLDS, *OUTCOME_WORLDS)
@@ -46,9 +47,9 @@ REDACTIONS = st.builds(
 def judged(evaluator: Evaluator, case: Case, attempt: Attempt, rules: Redaction) -> Judgment:
     system = SystemSpec(kind=HttpSystem(url="http://localhost"))
     project = Project(name="p", config="c", directory=".", system=system, evaluators=(evaluator,), redact=rules)
-    redacting = Redacting(project, rules)
+    redacting = Redacting.of(project)
     (item,) = redacting.applied([Attempted(case, attempt)])
-    (judgment,) = redacting.judged(item, item.attempt, {})
+    ((judgment,),) = judged_all(project, [(item, Evidence(item.shown_case, item.attempt))])
     return judgment
 
 

@@ -26,6 +26,7 @@ class Settings(TypedDict, total=False):
     cluster: str
     interval: Written
     min_slice_support: int
+    redact: Written
 
 
 def evaluate(

@@ -30,6 +30,7 @@ def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_js
     project = load(config)
     relaxed = relaxed_from(base_policy, project.policy, config=config, fail=fail_on_relaxed)
     cases = None if project.dataset is None else read_cases(project)
+    pipeline.Redacting.of(project).refuse_cases(cases or ())
     about_policy = () if project.policy is None else gates.policy_warnings(project.policy)
     warnings = (*project.warnings, *about_policy, *(() if cases is None else cases.warnings))
     outlooks = () if cases is None else pipeline.outlooks(project, cases)

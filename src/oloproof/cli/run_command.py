@@ -138,8 +138,9 @@ def _refuse_in_process(asked: Asked, project: Project, *, json_events: bool) -> 
 def _cases(project: Project, selection: Selection) -> Cases:
     """The dataset, in which everything that was chosen is there."""
     cases = read_cases(project)
-    _refuse_unknown(selection.case_ids, {case.id for case in cases})
-    _refuse_empty(selection.slice, cases)
+    with pipeline.problems_told(project):
+        _refuse_unknown(selection.case_ids, {case.id for case in cases})
+        _refuse_empty(selection.slice, cases)
     return cases
 
 

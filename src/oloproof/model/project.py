@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, field
 from oloproof.model.case import Case, Infrastructure
 from oloproof.model.decision import Policy
 from oloproof.model.evidence import Evaluator
-from oloproof.model.redaction import Redaction
+from oloproof.model.redaction import SPARE_CHARS, Redaction
 from oloproof.model.run import IntervalChoice
 from oloproof.model.tally import MIN_SLICE_SUPPORT, PassKind, value_text
 from oloproof.model.values import lookup
@@ -259,6 +259,11 @@ class Project(Struct, frozen=True, kw_only=True):
     user_evaluators: tuple[UserEvaluatorSpec, ...] = ()
     config_digest: str = ""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def spare_chars(self) -> int:
+        """How much more of texts with a limit is handed on: who takes secrets out cuts them himself."""
+        return 0 if self.redact is None else SPARE_CHARS
 
     def cluster_of(self, case: Case) -> str | None:
         """The cluster that the case belongs to; None where it is its own."""

@@ -21,6 +21,7 @@ from oloproof.pipeline.deciding import beside_base, decided_here, gate, report, 
 from oloproof.pipeline.explaining import alignments
 from oloproof.pipeline.foreseeing import outlooks, rehearsal
 from oloproof.pipeline.ports import Baseline, Ports, Request, Resumption, Watch
+from oloproof.pipeline.redacting import Redacting, problems_told
 from oloproof.pipeline.running import run
 from oloproof.pipeline.stopping import early_outlook, wished
 
@@ -28,6 +29,7 @@ __all__ = [
     "Baseline",
     "Budget",
     "Ports",
+    "Redacting",
     "Request",
     "Resumption",
     "Watch",
@@ -43,6 +45,7 @@ __all__ = [
     "gate",
     "outlooks",
     "partings",
+    "problems_told",
     "refuse_incomparable",
     "rehearsal",
     "report",

@@ -13,9 +13,9 @@ from oloproof.model.decision import MaxNewFailures, Policy
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import Project
 from oloproof.model.run import CaseRecord, Run
-from oloproof.pipeline.counting import evidence_of, judged_alone, verdicts_of
+from oloproof.pipeline.counting import evidence_of, verdicts_of
 from oloproof.pipeline.ports import Ports, Watch
-from oloproof.pipeline.redacting import Redacting
+from oloproof.pipeline.redacting import Redacting, judged
 from oloproof.pipeline.resuming import attempts
 from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
@@ -43,7 +43,6 @@ def confirmed(
     ports: Ports,
     watch: Watch,
     telling: Telling,
-    redacting: Redacting | None = None,
 ) -> Comparison:
     """The comparison with what the re-runs came to. They are further trials of their cases: the next ones. Those that
     are ``kept`` from before the run was resumed are not made again."""
@@ -55,8 +54,8 @@ def confirmed(
     trials = range(run.trials + 1, run.trials + 1 + times)
     tried = ((case, trial) for case in chosen for trial in trials)
     launch = runner.Launch(trials=trials, done=kept, listener=telling)
-    attempted = attempts(tried, kept, loaded.run(chosen, launch))
-    rows = list(_judged(project, run, attempted, user_judge, redacting))
+    attempted = Redacting.of(project).applied(attempts(tried, kept, loaded.run(chosen, launch)))
+    rows = list(_judged(project, run, attempted, user_judge))
     fresh = [row for row in rows if (row.case_id, row.trial) not in kept]
     ports.store.append(run.id, fresh)
     for row in fresh:
@@ -70,16 +69,13 @@ def confirmed(
 
 
 def _judged(
-    project: Project,
-    run: Run,
-    attempted: Iterable[Attempted],
-    user_judge: runner.UserJudge | None,
-    redacting: Redacting | None,
+    project: Project, run: Run, attempted: Iterable[Attempted], user_judge: runner.UserJudge | None
 ) -> Iterable[StoredCase]:
     """Each re-run as it is kept: after all attempts of the run, and in none of its counts."""
     places = ("",) * len(run.slices)
-    for ordinal, (item, seen) in enumerate(evidence_of(attempted, user_judge, redacting), start=run.cases * run.trials):
+    for ordinal, (item, seen) in enumerate(evidence_of(attempted, user_judge), start=run.cases * run.trials):
         judgments: Sequence[Judgment] | None = item.judgments
         if judgments is None:
-            judgments = verdicts_of(project, item, judged_alone(project, item, seen, redacting), redacting)
+            (words,) = judged(project, [(item, seen)])
+            judgments = verdicts_of(project, item, words)
         yield stored_case(ordinal, item.shown_case, item.attempt, judgments, places=places)

@@ -22,7 +22,7 @@ from oloproof.model.run import Run, RunStatus, TakenOver
 from oloproof.model.tally import Measured, with_vacuous
 from oloproof.pipeline.parting import MOST_PARTINGS, parting_of
 from oloproof.pipeline.ports import Ports, rfc3339
-from oloproof.pipeline.redacting import Redacting, measured_as
+from oloproof.pipeline.redacting import Found, judged, measured_as
 from oloproof.pipeline.stopping import Certainty, EarlyStop
 from oloproof.pipeline.telling import Telling
 from oloproof.project.codes import NO_CLUSTER
@@ -57,11 +57,10 @@ def judge_and_keep(
     ports: Ports,
     telling: Telling,
     course: EarlyStop | Certainty | None = None,
-    redacting: Redacting | None = None,
 ) -> Counted:
     """Judge, measure and keep each attempt as it comes. ``course`` is asked after each whether there is to be another,
     and knows where the cases stood before they were shuffled; or it only follows which rules are settled."""
-    count = _Count(project, header, course, telling, redacting)
+    count = _Count(project, header, course, telling)
     keeping = _Keeping(header, count, ports, telling)
     telling.flush_with(keeping.flush_if_due)
     with collector_paused():
@@ -87,7 +86,7 @@ def judge_and_keep(
         trials=count.trials,
         clustered=clustered,
         retried=count.retried,
-        redacted=() if redacting is None else redacting.found,
+        redacted=count.found.redacted,
         reused=tuple(TakenOver(run=run, attempts=times) for run, times in count.reused.most_common()),
         digest=count.digest.hexdigest(),
         stopping=None if early is None else early.outcome(),
@@ -160,16 +159,8 @@ class _Keeping:
 class _Count:
     """What is counted of a run: judgments and slices, what was vacuous, what went wrong, and how far it came."""
 
-    def __init__(
-        self,
-        project: Project,
-        header: Run,
-        course: EarlyStop | Certainty | None,
-        telling: Telling,
-        redacting: Redacting | None,
-    ) -> None:
+    def __init__(self, project: Project, header: Run, course: EarlyStop | Certainty | None, telling: Telling) -> None:
         self._project = project
-        self._redacting = redacting
         self._course = course
         self._telling = telling
         self.at_once = 1 if isinstance(course, EarlyStop) else BLOCK_CASES
@@ -177,6 +168,7 @@ class _Count:
         self.measurement = Measurement(header.criteria, project.metrics, project.slices, project.min_slice_support)
         self.vacuity = evaluators.Vacuity(project.evaluators)
         self.errors = evaluators.Errors(project.evaluators)
+        self.found = Found()
         self.digest = RunDigest(header.criteria)
         self.clusters: dict[str, str] = {}
         self.trials = header.trials
@@ -189,9 +181,9 @@ class _Count:
         """Judge the next attempts together: one question to all of them and then the next, since keeping the code at
         hand counts for more than keeping a trajectory there."""
         seen = [each for _, each in block]
-        verdicts = self._verdicts(block, seen)
+        verdicts = self._verdicts(block)
         add = self.measurement.add
-        grouped = seen if self._redacting is None else [measured_as(attempted) for attempted, _ in block]
+        grouped = [measured_as(*pair) for pair in block]
         counted = [add(each.case, each.reading, words) for each, words in zip(grouped, verdicts, strict=True)]
         events: list[list[Event]] = []
         for (attempted, each), words, at in zip(block, verdicts, counted, strict=True):
@@ -208,16 +200,17 @@ class _Count:
             )
         ]
         self.digest.add(rows)
-        self._remember(seen)
+        self._remember(block)
         return [
             _Judged(row if attempted.judgments is None else None, told)
             for row, (attempted, _), told in zip(rows, block, events, strict=True)
         ]
 
-    def _remember(self, seen: Sequence[Evidence]) -> None:
+    def _remember(self, block: Sequence[tuple[Attempted, Evidence]]) -> None:
         """What is told of the run as a whole."""
-        for each in seen:
+        for attempted, each in block:
             attempt = each.attempt
+            self.found.see(attempted)
             self.trials = max(self.trials, attempt.trial)
             if each.error is not None and each.error.kind == "not_run":
                 self.not_run = True
@@ -229,31 +222,16 @@ class _Count:
             if cluster is not None:
                 self.clusters[each.case.id] = cluster
 
-    def _verdicts(
-        self, block: Sequence[tuple[Attempted, Evidence]], seen: list[Evidence]
-    ) -> Sequence[Sequence[Judgment]]:
+    def _verdicts(self, block: Sequence[tuple[Attempted, Evidence]]) -> Sequence[Sequence[Judgment]]:
         """Those that the store has are never given again."""
-        fresh = [each for attempted, each in block if attempted.judgments is None]
-        judged = self._judged(block, fresh)
-        if len(fresh) == len(seen) and not any(attempted.settled or attempted.before for attempted, _ in block):
-            return judged
-        rest = iter(judged)
+        fresh = [pair for pair in block if pair[0].judgments is None]
+        words = judged(self._project, fresh)
+        if len(fresh) == len(block) and not any(attempted.settled or attempted.before for attempted, _ in block):
+            return words
+        rest = iter(words)
         return [
-            verdicts_of(self._project, attempted, next(rest), self._redacting)
-            if attempted.judgments is None
-            else attempted.judgments
+            verdicts_of(self._project, attempted, next(rest)) if attempted.judgments is None else attempted.judgments
             for attempted, _ in block
-        ]
-
-    def _judged(
-        self, block: Sequence[tuple[Attempted, Evidence]], fresh: list[Evidence]
-    ) -> Sequence[Sequence[Judgment]]:
-        if self._redacting is None:
-            return evaluators.judge_all(self._project.evaluators, fresh)
-        return [
-            self._redacting.judged(attempted, each.attempt, each.user_verdicts)
-            for attempted, each in block
-            if attempted.judgments is None
         ]
 
     def _ordinals(self, seen: Sequence[Evidence]) -> Iterable[int]:
@@ -264,33 +242,22 @@ class _Count:
         return range(first, self._cases)
 
 
-def verdicts_of(
-    project: Project, attempted: Attempted, judged: Sequence[Judgment], redacting: Redacting | None = None
-) -> Sequence[Judgment]:
-    """What the attempts before it had settled, and for what they left open how this one was ``judged``: no verdict is
+def verdicts_of(project: Project, attempted: Attempted, words: Sequence[Judgment]) -> Sequence[Judgment]:
+    """What the attempts before it had settled, and for what they left open the ``words`` on this one: no verdict is
     thrown again until it falls well.
 
     Of one that waits to be made again nothing is settled yet: it is judged with the one that is made.
     """
     error = attempted.attempt.error
     if error is not None and error.kind == "not_run":
-        return judged
+        return words
     settled: Sequence[Judgment] = attempted.settled
     for before in attempted.before:
-        words = judged_alone(project, attempted, Evidence(attempted.case, before), redacting)
+        (was,) = judged(project, [(attempted, Evidence(attempted.shown_case, before))])
         if before.error is not None and before.error.infrastructure is not None:
-            words = tuple(map(_without_error, words))
-        settled = _filled_in(settled, words)
-    return _filled_in(settled, judged)
-
-
-def judged_alone(
-    project: Project, attempted: Attempted, seen: Evidence, redacting: Redacting | None
-) -> Sequence[Judgment]:
-    """The verdicts on one attempt at the case that was ``attempted``."""
-    if redacting is None:
-        return evaluators.judge(project.evaluators, seen)
-    return redacting.judged(attempted, seen.attempt, seen.user_verdicts)
+            was = tuple(map(_without_error, was))
+        settled = _filled_in(settled, was)
+    return _filled_in(settled, words)
 
 
 def _without_error(judgment: Judgment) -> Judgment:
@@ -301,10 +268,10 @@ def _without_error(judgment: Judgment) -> Judgment:
     return judgment
 
 
-def _filled_in(settled: Sequence[Judgment], judged: Sequence[Judgment]) -> Sequence[Judgment]:
+def _filled_in(settled: Sequence[Judgment], words: Sequence[Judgment]) -> Sequence[Judgment]:
     if not settled:
-        return judged
-    return [new if old.verdict == "missing" else old for old, new in zip(settled, judged, strict=True)]
+        return words
+    return [new if old.verdict == "missing" else old for old, new in zip(settled, words, strict=True)]
 
 
 def _status(course: EarlyStop | None, *, is_whole: bool) -> RunStatus:
@@ -332,12 +299,10 @@ def _by_case(project: Project, header: Run, clusters: Mapping[str, str], store: 
 
 
 def evidence_of(
-    attempted: Iterable[Attempted], user_judge: runner.UserJudge | None, redacting: Redacting | None = None
+    attempted: Iterable[Attempted], user_judge: runner.UserJudge | None
 ) -> Iterator[tuple[Attempted, Evidence]]:
     """Each attempt with what may be looked at to judge it, user functions' verdicts included. They are not asked about
-    what was judged before. What is ``redacting`` takes secrets out first."""
-    if redacting is not None:
-        attempted = redacting.applied(attempted)
+    what was judged before."""
     if user_judge is None:
         for item in attempted:
             yield item, Evidence(item.shown_case, item.attempt)

@@ -29,10 +29,15 @@ from oloproof.store import identity, new_run_id
 
 
 def run_header(project: Project, request: Request, ports: Ports, system: SystemIdentity) -> Run:
+    """The header of a run of ``system``, which begins.
+
+    Errors: UsageError where a name that is kept holds a secret.
+    """
     now = ports.now()
     redacting = Redacting.of(project)
-    if redacting is not None:  # a command may be given a key
-        system = replace(system, source=redacting.text(system.source))
+    redacting.refuse_selection(request.selection)
+    redacting.refuse_system(system)
+    system = replace(system, source=redacting.text(system.source))  # a command may be given a key
     return Run(
         id=new_run_id(now, ports.token()),
         project=project.name,

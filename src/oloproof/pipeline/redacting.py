@@ -1,30 +1,35 @@
 """Secrets are taken out of an attempt before anybody else has it, and it is judged so that none of it is lost by that.
 
-Read :mod:`oloproof.redaction` first, which tells the whole story.
+Read :mod:`oloproof.redaction` first, which tells the whole story. An attempt carries with it what was taken out
+(:attr:`Attempted.hidden`), so that whoever judges and counts it later needs nothing else.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
 
 from oloproof import evaluators
 from oloproof.errors import Problem, UsageError
-from oloproof.model.case import Attempt, Case
+from oloproof.model.case import Case
 from oloproof.model.evidence import Evaluator, Evidence
 from oloproof.model.judgment import Judgment, missing
 from oloproof.model.project import Project, RecordedSystem
 from oloproof.model.redaction import Redacted, Redaction, has_marker, veiled_attempt, veiled_case
-from oloproof.redaction import Limits, Redactor
+from oloproof.model.run import SystemIdentity
+from oloproof.model.selection import Selection
+from oloproof.model.values import Json
+from oloproof.redaction import Limits, Redactor, problems_redacted
 from oloproof.runner.output import CUT, LOG_BYTES
 from oloproof.runner.recorded import Attempted, Hidden
 from oloproof.runner.tracebacks import MAX_MESSAGE, MAX_TRACEBACK
 from oloproof.store import identity
 
 NOT_JUDGED = missing("redacted")
-_LIVE = Limits(message=MAX_MESSAGE, traceback=MAX_TRACEBACK, log=LOG_BYTES, cut=CUT)
+LIMITS = Limits(message=MAX_MESSAGE, traceback=MAX_TRACEBACK, log=LOG_BYTES, cut=CUT)
 
 
 def redaction_digest(rules: Redaction | None) -> str:
@@ -32,40 +37,28 @@ def redaction_digest(rules: Redaction | None) -> str:
     return "" if rules is None else identity(rules)
 
 
+def problems_told(project: Project) -> AbstractContextManager[None]:
+    """What goes wrong inside is told without the secrets that the project has taken out."""
+    return problems_redacted(project.redact, LIMITS)
+
+
 class Redacting:
-    """The redaction of one run, and how much it found."""
+    """What a run does about secrets. This one takes nothing out."""
 
-    def __init__(self, project: Project, rules: Redaction) -> None:
-        self._project = project
-        self._rules = rules
-        recorded = isinstance(project.system.kind, RecordedSystem)
-        self._redactor = Redactor(rules, None if recorded else _LIVE)
-        self._texts = Redactor(rules, _LIVE).scope()
-        self._secrets: Counter[str] = Counter()
-        self._attempts: Counter[str] = Counter()
-        workers = {spec.criterion for spec in project.user_evaluators}
-        self._unjudged = dict.fromkeys(workers - set(rules.judged_as_is), NOT_JUDGED)
-
-    @classmethod
-    def of(cls, project: Project) -> Redacting | None:
-        """That of the project, None where it has none."""
-        return None if project.redact is None else cls(project, project.redact)
-
-    @property
-    def found(self) -> tuple[Redacted, ...]:
-        """What was taken out so far, by rule."""
-        counted = sorted(self._secrets.items())
-        return tuple([Redacted(rule=rule, secrets=n, attempts=self._attempts[rule]) for rule, n in counted])
+    @staticmethod
+    def of(project: Project) -> Redacting:
+        """As the project says."""
+        return Redacting() if project.redact is None else _ByRules(project, project.redact)
 
     def text(self, text: str) -> str:
-        """What is said of no attempt, such as what was printed while the system was loaded."""
-        return self._texts.text(text)
+        """What is said of no attempt, such as a warning."""
+        return text
 
     def log(self, printed: str) -> str:
         """What was printed by one worker outside of any case."""
-        return self._texts.log(printed)
+        return printed
 
-    def applied(self, attempted: Iterable[Attempted]) -> Iterator[Attempted]:
+    def applied(self, attempted: Iterable[Attempted]) -> Iterable[Attempted]:
         """The attempts without their secrets. Their cases keep them, for who compares with a case; what is kept and
         shown of a case is :attr:`Attempted.shown_case`.
 
@@ -73,58 +66,120 @@ class Redacting:
 
         Errors: UsageError for a recorded case whose id or cluster holds a secret.
         """
-        for item in attempted:
-            yield self._applied(item)
+        return attempted
 
-    def _applied(self, item: Attempted) -> Attempted:
-        scope = self._redactor.scope()
-        if isinstance(self._project.system.kind, RecordedSystem):
-            self.refuse_named_by_secret([item.case])
-        case = scope.case(item.case)
-        before = tuple([scope.attempt(each) for each in item.before])
-        attempt = scope.attempt(item.attempt)
-        self._secrets.update(scope.secrets)
-        self._attempts.update(scope.secrets.keys())
-        hidden = Hidden(case, scope, touches=bool(scope.secrets))
-        return replace(item, attempt=attempt, before=before, source=None, hidden=hidden)
-
-    def refuse_named_by_secret(self, cases: Iterable[Case]) -> None:
+    def refuse_cases(self, cases: Iterable[Case]) -> None:
         """What names a case is written in files, typed on command lines and compared between runs.
 
         Errors: UsageError for the first whose id or cluster holds a secret.
         """
+
+    def refuse_system(self, system: SystemIdentity) -> None:
+        """Errors: UsageError where its name or version, which are compared too, holds a secret."""
+
+    def refuse_selection(self, selection: Selection) -> None:
+        """Errors: UsageError where cases are chosen by a secret, since a run tells how they were chosen."""
+
+
+class _ByRules(Redacting):
+    def __init__(self, project: Project, rules: Redaction) -> None:
+        self._project = project
+        self._is_recorded = isinstance(project.system.kind, RecordedSystem)
+        self._redactor = Redactor(rules, None if self._is_recorded else LIMITS)
+        self._texts = Redactor(rules, LIMITS).scope()
+
+    def text(self, text: str) -> str:
+        return self._texts.message(text)
+
+    def log(self, printed: str) -> str:
+        return self._texts.log(printed)
+
+    def applied(self, attempted: Iterable[Attempted]) -> Iterator[Attempted]:
+        for item in attempted:
+            if self._is_recorded:
+                self.refuse_cases([item.case])
+            scope = self._redactor.scope()
+            case = scope.case(item.case)
+            before = tuple([scope.attempt(each) for each in item.before])
+            attempt = scope.attempt(item.attempt)
+            hidden = Hidden(case, scope, touches=bool(scope.secrets))
+            yield replace(item, attempt=attempt, before=before, source=None, hidden=hidden)
+
+    def refuse_cases(self, cases: Iterable[Case]) -> None:
         for case in cases:
             scope = self._redactor.scope()
-            cluster, hidden_cluster = case.cluster, scope.text(case.cluster)
+            self._refuse("the id of a case", case.id, scope.text(case.id))
+            cluster, hidden = case.cluster, scope.text(case.cluster)
             if self._project.cluster is not None:  # it is a part of the metadata, and may be a field that goes whole
-                cluster, hidden_cluster = self._project.cluster_of(case), self._project.cluster_of(scope.case(case))
-            for what, name, hidden in (("id", case.id, scope.text(case.id)), ("cluster", cluster, hidden_cluster)):
-                if hidden != name:
-                    message = f"the {what} of a case holds what `redact:` takes out: {hidden}"
-                    hint = "name it otherwise, or leave the rule out"
-                    raise UsageError(Problem("OLO422", message, hint, file=self._project.config))
+                cluster, hidden = self._project.cluster_of(case), self._project.cluster_of(scope.case(case))
+            self._refuse("the cluster of a case", cluster, hidden)
 
-    def judged(self, item: Attempted, attempt: Attempt, said: Mapping[str, Judgment]) -> tuple[Judgment, ...]:
-        """The verdicts on an attempt at the item's case: those that it would have had with its secrets, or missing.
-        ``said`` is what the user's functions said."""
-        asked: Sequence[Evaluator] = self._project.evaluators
-        assert item.hidden is not None
-        scope = item.hidden.scope
-        if not item.hidden.touches:
-            plain = evaluators.judge(asked, Evidence(item.case, attempt, said))
-            return tuple(map(scope.judgment, plain))
-        shown = evaluators.judge(asked, Evidence(item.hidden.case, attempt, said))
-        veiled = veiled_attempt(attempt)
-        certain = evaluators.judge(asked, Evidence(item.case, veiled, {**said, **self._unjudged}, veiled=True))
-        return tuple(
-            [scope.judgment(_settled(*each)) for each in zip(asked, certain, shown, strict=True)],
-        )
+    def refuse_system(self, system: SystemIdentity) -> None:
+        for what, name in (("name", system.name), ("version", system.version)):
+            self._refuse(f"the {what} of the system", name, self._texts.text(name))
+
+    def refuse_selection(self, selection: Selection) -> None:
+        if selection.slice is None:
+            return
+        metadata: Json = selection.slice.value
+        for key in reversed(selection.slice.path):
+            metadata = {key: metadata}
+        scope, case = self._redactor.scope(), Case(id="", metadata=metadata)
+        self._refuse("--slice", str(selection.slice), scope.text(str(selection.slice)))
+        self._refuse("--slice", case.metadata, scope.case(case).metadata)
+
+    def _refuse(self, what: str, name: Json, hidden: Json) -> None:
+        if hidden != name:
+            message = f"{what} holds what `redact:` takes out: {hidden}"
+            hint = "name it otherwise, or leave the rule out"
+            raise UsageError(Problem("OLO422", message, hint, file=self._project.config))
 
 
-def measured_as(item: Attempted) -> Evidence:
+class Found:
+    """How much each rule took out of the attempts that were seen."""
+
+    def __init__(self) -> None:
+        self._secrets: Counter[str] = Counter()
+        self._attempts: Counter[str] = Counter()
+
+    def see(self, item: Attempted) -> None:
+        if item.hidden is not None:
+            self._secrets.update(item.hidden.scope.secrets)
+            self._attempts.update(item.hidden.scope.secrets.keys())
+
+    @property
+    def redacted(self) -> tuple[Redacted, ...]:
+        """By rule."""
+        counted = sorted(self._secrets.items())
+        return tuple([Redacted(rule=rule, secrets=n, attempts=self._attempts[rule]) for rule, n in counted])
+
+
+def judged(project: Project, pairs: Sequence[tuple[Attempted, Evidence]]) -> Sequence[Sequence[Judgment]]:
+    """The verdicts on attempts: those that they would have had with their secrets, or missing."""
+    words = evaluators.judge_all(project.evaluators, [seen for _, seen in pairs])
+    return [
+        shown if item.hidden is None else _without_secrets(project, item, item.hidden, seen, shown)
+        for (item, seen), shown in zip(pairs, words, strict=True)
+    ]
+
+
+def _without_secrets(
+    project: Project, item: Attempted, hidden: Hidden, seen: Evidence, shown: Sequence[Judgment]
+) -> Sequence[Judgment]:
+    if hidden.touches:
+        assert project.redact is not None
+        workers = {spec.criterion for spec in project.user_evaluators} - set(project.redact.judged_as_is)
+        said = {**seen.user_verdicts, **dict.fromkeys(workers, NOT_JUDGED)}
+        veiled = Evidence(item.case, veiled_attempt(seen.attempt), said, veiled=True)
+        certain = evaluators.judge(project.evaluators, veiled)
+        shown = [_settled(*each) for each in zip(project.evaluators, certain, shown, strict=True)]
+    return tuple(map(hidden.scope.judgment, shown))
+
+
+def measured_as(item: Attempted, seen: Evidence) -> Evidence:
     """What is counted and grouped by: markers of different cases are not equal secrets."""
     if item.hidden is None or not (item.hidden.touches or has_marker(item.case.metadata)):
-        return Evidence(item.case, item.attempt)
+        return seen
     return Evidence(veiled_case(item.hidden.case), veiled_attempt(item.attempt), veiled=True)
 
 

@@ -87,7 +87,9 @@ def refuse_other_places(resumed: Resumed, header: Run, project: Project, cases: 
     if not resumed.kept and was.status == "broken":
         return
     asked = ports.store.policy(was.id)
-    if (was.criteria, was.judged_by, was.slices) != (header.criteria, header.judged_by, header.slices):
+    if was.redaction != header.redaction:
+        wrong = "`redact:` takes other secrets out now than when its cases were stored"
+    elif (was.criteria, was.judged_by, was.slices) != (header.criteria, header.judged_by, header.slices):
         wrong = "other criteria or slices are measured now"
     elif was.trials != header.trials:
         wrong = f"each case was to be tried {was.trials} times, and it is {header.trials} now"

@@ -23,7 +23,7 @@ from oloproof.pipeline.counting import Counted, evidence_of, judge_and_keep
 from oloproof.pipeline.deciding import report
 from oloproof.pipeline.identity import agreed_identity, configured_identity, run_header
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
-from oloproof.pipeline.redacting import Redacting
+from oloproof.pipeline.redacting import Redacting, problems_told
 from oloproof.pipeline.resuming import Resumed, attempts, continued, refuse_other_places, taken_up
 from oloproof.pipeline.reusing import NOTHING, Either, Reused, reusable
 from oloproof.pipeline.stopping import CANNOT_STOP_EARLY, EarlyStop, Plan, certainty, plan, told, wished
@@ -38,16 +38,17 @@ def run(project: Project, cases: Cases | None, request: Request, ports: Ports, w
 
     Errors: UsageError when the system is not what the project says; BrokenError when it fails to load.
     """
-    match project.system.kind:
-        case RecordedSystem() as system:
-            if request.resume is not None:
-                hint = "`oloproof judge` reads all of them again"
-                raise UsageError(Problem("OLO418", "recordings are not run: there is nothing to resume", hint))
-            return _judge(project, system, cases, request, ports, watch)
-        case system:
-            if cases is None:
-                raise ValueError("a live system is run on the cases of a dataset")
-            return _run(project, system, cases, request, ports, watch)
+    with problems_told(project):
+        match project.system.kind:
+            case RecordedSystem() as system:
+                if request.resume is not None:
+                    hint = "`oloproof judge` reads all of them again"
+                    raise UsageError(Problem("OLO418", "recordings are not run: there is nothing to resume", hint))
+                return _judge(project, system, cases, request, ports, watch)
+            case system:
+                if cases is None:
+                    raise ValueError("a live system is run on the cases of a dataset")
+                return _run(project, system, cases, request, ports, watch)
 
 
 def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, ports: Ports, watch: Watch) -> Report:
@@ -60,14 +61,13 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
     if planned is not None:
         project = _at_a_time(project, system, planned.concurrency)
     redacting = Redacting.of(project)
-    if redacting is not None:
-        redacting.refuse_named_by_secret(cases)
+    redacting.refuse_cases(cases)
     with ExitStack() as workers:
         with nullcontext() if resumed else _failure_kept(project, request, ports):
             loaded = workers.enter_context(ports.code.load(project, in_process=request.in_process))
             user_judge = workers.enter_context(_user_judge(project, ports))
         before = "" if resumed is None else ports.store.log(resumed.was.id)
-        printed = _Printed(loaded, user_judge, before=before, redacting=redacting)
+        printed = _Printed(redacting, loaded, user_judge, before=before)
         chosen, asked = tee(request.selection.of(cases) if planned is None else planned.cases)
         header = replace(
             run_header(project, request, ports, agreed_identity(project, loaded.identity)),
@@ -90,12 +90,12 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             tried = ((case, trial) for case in chosen for trial in trials)
             attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again, reused)
             course = certain if planned is None else EarlyStop(planned, loaded.stop)
-            evidence = evidence_of(attempted, user_judge, redacting)
-            counted = judge_and_keep(project, header, evidence, ports, telling, course, redacting)
+            evidence = evidence_of(redacting.applied(attempted), user_judge)
+            counted = judge_and_keep(project, header, evidence, ports, telling, course)
             comparison = _compared(project, counted, ports, request.baseline)
             if comparison is not None:
                 confirm = partial(confirmed, project, counted.run, comparison, cases, kept, ports=ports, watch=watch)
-                comparison = confirm(loaded=loaded, user_judge=user_judge, telling=telling, redacting=redacting)
+                comparison = confirm(loaded=loaded, user_judge=user_judge, telling=telling)
             workers.close()  # what they print as they end belongs to their log
             warnings = (*cases.warnings, *(told(project, request) if planned is None else planned.warnings))
             warnings += (*reused.told, *spending.told, *loaded.warnings)
@@ -180,7 +180,7 @@ def _judge(
     with ExitStack() as workers:
         with _failure_kept(project, request, ports):
             user_judge = workers.enter_context(_user_judge(project, ports))
-        printed = _Printed(user_judge, redacting=redacting)
+        printed = _Printed(redacting, user_judge)
         header = replace(
             run_header(project, request, ports, identity),
             own_dataset=cases is None,
@@ -192,8 +192,9 @@ def _judge(
         with _status_kept(ports, header, printed):
             watch.started(header, recordings.stop)
             telling.started(done=0, attempts=None if cases is None else len(cases) * header.trials)
-            evidence = evidence_of(_asked_for(recordings.attempts(), request.selection, cases), user_judge, redacting)
-            counted = judge_and_keep(project, header, evidence, ports, telling, redacting=redacting)
+            attempted = _asked_for(recordings.attempts(), request.selection, cases)
+            evidence = evidence_of(redacting.applied(attempted), user_judge)
+            counted = judge_and_keep(project, header, evidence, ports, telling)
             if recordings.interrupted:  # also where every case of the dataset had one recording that was read
                 counted = replace(counted, run=replace(counted.run, status="interrupted"))
             comparison = _compared(project, counted, ports, request.baseline)
@@ -227,8 +228,7 @@ def _conclude(
     lines = log.rstrip("\n").count("\n") + 1 if log.strip() else 0
     finished = replace(counted.run, log_lines=lines, reruns=reruns)
     policy = None if finished.ungated_by_choice else project.policy
-    redacting = Redacting.of(project)
-    warnings = warnings if redacting is None else tuple(map(redacting.text, warnings))
+    warnings = tuple(map(Redacting.of(project).text, warnings))
     warnings = (*project.warnings, *warnings, *counted.warnings, *_retried(finished), *_taken_over(finished))
     warnings += _redacted(finished)
     ports.store.finish(finished, counted.measured, policy, warnings=warnings, log=log)
@@ -278,10 +278,7 @@ class _Printed:
     """What user code prints outside of any case: while it is loaded, as it ends, and in evaluators."""
 
     def __init__(
-        self,
-        *workers: runner.LoadedSystem | runner.UserJudge | None,
-        before: str = "",
-        redacting: Redacting | None = None,
+        self, redacting: Redacting, *workers: runner.LoadedSystem | runner.UserJudge | None, before: str = ""
     ) -> None:
         self._workers = [worker for worker in workers if worker is not None]
         self._before = before
@@ -290,8 +287,7 @@ class _Printed:
     @property
     def log(self) -> str:
         """All of it so far, each worker's after the other's; what was printed ``before`` the run was resumed first."""
-        printed = [worker.log for worker in self._workers]
-        return self._before + "".join(printed if self._redacting is None else map(self._redacting.log, printed))
+        return self._before + "".join([self._redacting.log(worker.log) for worker in self._workers])
 
 
 @contextmanager
@@ -299,13 +295,9 @@ def _failure_kept(project: Project, request: Request, ports: Ports) -> Iterator[
     """User code that exists and fails to load is a run that broke: without it, ``latest`` would mean an older one."""
     try:
         yield
-    except BrokenError as error:
+    except BrokenError:
         ports.store.begin(replace(run_header(project, request, ports, configured_identity(project)), status="broken"))
-        redacting = Redacting.of(project)
-        if redacting is None:
-            raise
-        (told,) = error.problems
-        raise BrokenError(redacting.text(told.message), code=told.code, hint=redacting.text(told.hint)) from None
+        raise
 
 
 @contextmanager

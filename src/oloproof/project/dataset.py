@@ -30,6 +30,7 @@ from oloproof.project.review import Review
 from oloproof.project.spec import Row
 from oloproof.project.table import table_rows
 from oloproof.project.yaml_nodes import decode, parse_yaml
+from oloproof.redaction import problems_redacted, texts_redacted
 
 STREAMED = (".jsonl", ".ndjson")
 SUFFIXES = (*STREAMED, ".json", ".yaml", ".yml", ".csv")
@@ -107,8 +108,10 @@ def read_cases(project: Project) -> Cases:
         return _read(path, Problems(str(path), codes=DATASET), hashlib.sha256())
 
     streamed = again if path.suffix.lower() in STREAMED else None
-    cases = _reviewed(_read(path, problems, digest), project, problems, again=streamed)
-    return replace(cases, digest=digest.hexdigest())
+    with problems_redacted(project.redact):
+        cases = _reviewed(_read(path, problems, digest), project, problems, again=streamed)
+    warnings = texts_redacted(project.redact, cases.warnings)
+    return replace(cases, digest=digest.hexdigest(), warnings=warnings)
 
 
 def cases_of(node: Node, project: Project, problems: Problems) -> Cases:

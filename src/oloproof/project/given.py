@@ -23,6 +23,7 @@ from oloproof.project.config import NO_POLICY, Departure, read_project
 from oloproof.project.dataset import Cases, cases_of
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar
 from oloproof.project.problems import Problems
+from oloproof.redaction import problems_redacted
 
 GIVEN = "evaluate()"
 """What stands in messages where there would be the name of a file."""
@@ -52,7 +53,7 @@ def cases_given(rows: Sequence[Any], project: Project) -> Cases:
     """
     names: list[str] = []
     plain = snapshot(list(rows))
-    with _located(GIVEN, names):
+    with problems_redacted(project.redact), _located(GIVEN, names):
         problems = Problems(GIVEN, codes=DATASET)
         cases = cases_of(_Writer(names, problems).node(plain, "cases"), project, problems)
     digest = hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()

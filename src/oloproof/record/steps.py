@@ -214,4 +214,6 @@ def _object(value: Any, what: str) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    return repr(value)[:40] if isinstance(value, str | int | float) else f"{with_article(type(value).__name__)}"
+    """A short value as it is. None is cut: half of what is secret could not be told from the rest any more."""
+    text = repr(value) if isinstance(value, str | float) or type(value) in (int, bool) else ""
+    return text if text and len(text) <= 40 else with_article(type(value).__name__)

@@ -20,7 +20,18 @@ URLs' escapes, in pictures.
 """
 
 from oloproof.redaction.finding import Finder, PatternError, own_pattern
+from oloproof.redaction.problems import problems_redacted, texts_redacted
 from oloproof.redaction.scope import Limits, Redactor, Scope
 from oloproof.redaction.shapes import BUILT_IN
 
-__all__ = ["BUILT_IN", "Finder", "Limits", "PatternError", "Redactor", "Scope", "own_pattern"]
+__all__ = [
+    "BUILT_IN",
+    "Finder",
+    "Limits",
+    "PatternError",
+    "Redactor",
+    "Scope",
+    "own_pattern",
+    "problems_redacted",
+    "texts_redacted",
+]

@@ -93,12 +93,12 @@ class Scope:
     def judgment(self, judgment: Judgment) -> Judgment:
         """What is said of the attempt, once that was taken in, without its secrets. Its markers are ours."""
         self._is_taken_in = True
-        if judgment.verdict == "pass" and judgment.expected is UNSET and judgment.detail is None:
+        if judgment.reason is judgment.detail is None and judgment.expected is judgment.found is UNSET:
             return judgment
         return replace(
             judgment,
             reason=self.text(judgment.reason),
-            detail=self.text(judgment.detail),
+            detail=None if judgment.detail is None else self.long_text(judgment.detail),
             expected=self._value(judgment.expected, NOWHERE),
             found=self._value(judgment.found, NOWHERE),
         )
@@ -190,7 +190,7 @@ class Scope:
     def _lost(self, tag: Json) -> Json:
         """What a tag says of a value that JSON could not carry was cut off somewhere: only its kind is kept."""
         if type(tag) is str:
-            return self.text(tag.partition(" ")[0][:_KIND_LENGTH])
+            return self.text(tag, limit=min(len(tag.partition(" ")[0]), _KIND_LENGTH))
         pairs = [pair for pair in tag if type(pair) is list and len(pair) == 2] if type(tag) is list else []
         # Whatever else somebody wrote there is not kept: the clear parts of a redacted text will be told like that.
         return [[self._lost(key), self._value(part, NOWHERE)] for key, part in pairs]
@@ -204,6 +204,7 @@ class Scope:
 
     def _whole(self, value: Json) -> Json:
         if has_unrepresentable(value):
+            self.secrets[FIELD_RULE] += 1
             return {TAG: "redacted"}  # it equals nothing, and a marker would
         return self._marker(FIELD_RULE, ("whole", _canonical(_by_value(value))))
 
@@ -252,18 +253,23 @@ class Scope:
         return State(before=before, after=self._value(state.after, self._at("state", "after")))
 
     def _error(self, error: AttemptError) -> AttemptError:
-        message, traceback, limits = error.message, error.traceback, self._limits
-        if limits is None or len(message) <= limits.message:
-            message = self.text(message)
-        else:
-            message = f"{self.text(message, limit=limits.message)}…"
-        if traceback is not None:
-            if limits is None or len(traceback) <= limits.traceback:
-                traceback = self.text(traceback)
-            else:
-                kept = limits.traceback // 4
-                traceback = f"{self.text(traceback, limit=kept)}\n[…]\n{self._end(traceback, 3 * kept)}"
-        return replace(error, message=message, traceback=traceback)
+        traceback = None if error.traceback is None else self.long_text(error.traceback)
+        return replace(error, message=self.message(error.message), traceback=traceback)
+
+    def message(self, text: str) -> str:
+        """One sentence, or the beginning of a long one."""
+        limits = self._limits
+        if limits is None or len(text) <= limits.message:
+            return self.text(text)
+        return f"{self.text(text, limit=limits.message)}…"
+
+    def long_text(self, text: str) -> str:
+        """What may hold a traceback: of a longer one than is kept its beginning and its end."""
+        limits = self._limits
+        if limits is None or len(text) <= limits.traceback:
+            return self.text(text)
+        kept = limits.traceback // 4
+        return f"{self.text(text, limit=kept)}\n[…]\n{self._end(text, 3 * kept)}"
 
     def _end(self, text: str, length: int) -> str:
         """What was written in the last characters of a text."""

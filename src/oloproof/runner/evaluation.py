@@ -38,7 +38,7 @@ class WorkerJudge:
             case live:
                 concurrency, timeout_s, ahead = live.concurrency, live.timeout_s, 0
         self._supervisor: Supervisor[Pair, Judgments] = Supervisor(
-            LoadEvaluators(functions, os.fsencode(project.directory), timeout_s),
+            LoadEvaluators(functions, os.fsencode(project.directory), timeout_s, project.spare_chars),
             _Verdicts(tuple(spec.criterion for spec in functions)),
             config=project.config,
             concurrency=concurrency,

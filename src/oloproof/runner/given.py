@@ -36,6 +36,7 @@ class GivenCode:
     def evaluation_worker(self, project: Project) -> Iterator[UserJudge]:
         """Errors: UsageError for a function that no evaluator can be."""
         here: list[UserFunction] = []
+        spare = project.spare_chars
         named = []
         for spec in project.user_evaluators:
             function = self._evaluators.get(spec.criterion)
@@ -43,9 +44,11 @@ class GivenCode:
                 named.append(spec)
                 continue
             try:
-                here.append(UserFunction(spec, project.directory, given=function_of(function, spec.target)))
+                here.append(
+                    UserFunction(spec, project.directory, given=function_of(function, spec.target), spare=spare)
+                )
             except LoadError as exc:
-                raise exc.failed.error(project.config) from None
+                raise exc.failed(spare).error(project.config) from None
         elsewhere = replace(project, user_evaluators=tuple(named))
         with WorkerJudge(elsewhere).started() if named else nullcontext() as worker:
             yield _Judge(tuple(here), worker)

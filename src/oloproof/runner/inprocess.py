@@ -57,7 +57,7 @@ class LocalSystem:
 
     def close(self) -> None:
         """Do what the system does after its last case."""
-        problem = tear_down(self._system, self._target, self.complete)
+        problem = tear_down(self._system, self._target, self.complete, self._spare)
         self.warnings += (problem,) if problem else ()
         self.release()
 
@@ -147,7 +147,7 @@ def _ready(kind: CallableSystem, load: Callable[[], Loaded], config: str) -> Ite
                 local.release()
                 raise
     except LoadError as exc:
-        raise exc.failed.error(config) from None
+        raise exc.failed(kind.spare_chars).error(config) from None
     try:
         yield local
     finally:

@@ -19,7 +19,7 @@ from oloproof.record.marks import Verdict, evaluator_mark
 from oloproof.record.steps import printable
 from oloproof.runner.loading import NOT_CALLABLE, Loaded, LoadError, load_function, parameters_of
 from oloproof.runner.protocol import JudgeCase, Judged, Reached, encode, encoded
-from oloproof.runner.tracebacks import excerpt, message_of, users_traceback
+from oloproof.runner.tracebacks import excerpt, raised_text
 
 _GIVEN = ("context", "case", "output", "trajectory", "state", "expected")
 
@@ -32,13 +32,15 @@ class UserFunction:
     Errors: LoadError when it cannot be loaded or called so.
     """
 
-    def __init__(self, spec: UserEvaluatorSpec, directory: str, *, given: Loaded | None = None) -> None:
-        """``given`` is the function itself, where a program has it; it is imported by its name otherwise."""
+    def __init__(self, spec: UserEvaluatorSpec, directory: str, *, given: Loaded | None = None, spare: int = 0) -> None:
+        """``given`` is the function itself, where a program has it; it is imported by its name otherwise. What it
+        raises is told ``spare`` characters longer than it is kept."""
         criterion, target = spec.criterion, spec.target
         loaded = _loaded(spec, directory) if given is None else given
         self.criterion = criterion
         self._function = loaded.function
         self._bound = spec.bound
+        self._spare = spare
         parameters = parameters_of(loaded)
         if parameters is not None:
             _refuse_unknown(spec, parameters)
@@ -71,9 +73,7 @@ class UserFunction:
         try:
             judgment = _judgment(self._function(**{name: given[name] for name in self._names}, **self._bound))
         except BaseException as exc:
-            told = users_traceback(exc)
-            detail = message_of(exc) if told is None else f"{message_of(exc)}\n{told}"
-            judgment = missing("evaluator_error", detail=detail)
+            judgment = missing("evaluator_error", detail=raised_text(exc, self._spare))
         return context.unsettled or judgment
 
 
@@ -136,8 +136,8 @@ def _loaded(spec: UserEvaluatorSpec, directory: str) -> Loaded:
             raise
         from oloproof.plugins import PLUGIN_FAILED, WHOSE_FAULT  # only where one failed
 
-        message = f"{spec.origin}: {error.failed.message}"
-        raise LoadError(message, code=PLUGIN_FAILED, usage=False, hint=WHOSE_FAULT) from None
+        what = f"{spec.origin}: {error.what}"
+        raise LoadError(what, code=PLUGIN_FAILED, usage=False, hint=WHOSE_FAULT, raised=error.raised) from None
 
 
 def _refuse_unknown(spec: UserEvaluatorSpec, parameters: list[inspect.Parameter]) -> None:

@@ -9,22 +9,37 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from oloproof.errors import OloproofError, did_you_mean, with_article
 from oloproof.record.marks import system_mark
 from oloproof.record.steps import printable
 from oloproof.runner.protocol import Declared, Failed
-from oloproof.runner.tracebacks import has_users_frames, message_of, users_traceback
+from oloproof.runner.tracebacks import has_users_frames, message_of, raised_text
 
 NOT_CALLABLE = "OLO403"
 
 
 class LoadError(Exception):
-    """User code could not be loaded; ``failed`` says why. ``usage``: the name is wrong, rather than what it names."""
+    """User code could not be loaded. ``usage``: the name is wrong, rather than what it names. ``raised`` is what user
+    code raised, None where it did not come to that."""
 
-    def __init__(self, message: str, *, code: str, usage: bool, hint: str = "") -> None:
-        super().__init__(message)
-        self.failed = Failed(usage, code, printable(message), printable(hint))
+    def __init__(
+        self, what: str, *, code: str, usage: bool, hint: str = "", raised: BaseException | None = None
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.raised = raised
+        self._failed = Failed(usage, code, printable(what), printable(hint))
+
+    def failed(self, spare: int = 0) -> Failed:
+        """Why it could not be loaded; what user code says of that is cut so many characters later."""
+        if self.raised is None:
+            return self._failed
+        said = raised_text(self.raised, spare)
+        if isinstance(self.raised, OloproofError):  # one code is enough
+            said = said.replace(f" [{self.raised.problems[0].code}]", "")
+        return replace(self._failed, message=printable(f"{self.what}: {said}"))
 
 
 class Loaded(Struct, frozen=True):
@@ -72,14 +87,14 @@ def set_up(loaded: Loaded, target: str, complete: Callable[[Coroutine[Any, Any, 
             raise _raised(f"{target}.setup", exc) from None
 
 
-def tear_down(loaded: Loaded, target: str, complete: Callable[[Coroutine[Any, Any, Any]], Any]) -> str:
-    """What an object does after its last case: "", or what went wrong with that."""
+def tear_down(loaded: Loaded, target: str, complete: Callable[[Coroutine[Any, Any, Any]], Any], spare: int = 0) -> str:
+    """What an object does after its last case: "", or what went wrong with that, cut so many characters later."""
     if loaded.teardown is None:
         return ""
     try:
         _perform(loaded.teardown, complete)
     except BaseException as exc:
-        return printable(f"{target}.teardown failed: {message_of(exc)}")
+        return printable(f"{target}.teardown failed: {message_of(exc, spare)}")
     return ""
 
 
@@ -127,9 +142,7 @@ def _method(made: object, name: str) -> Callable[[], Any] | None:
 
 
 def _raised(what: str, exc: BaseException) -> LoadError:
-    told = users_traceback(exc)
-    message = f"{what} failed: {message_of(exc)}"
-    return LoadError(message if told is None else f"{message}\n{told}", code="OLO420", usage=False)
+    return LoadError(f"{what} failed", code="OLO420", usage=False, raised=exc)
 
 
 def _named(target: str, directory: str) -> Any:
@@ -193,14 +206,11 @@ def _module(name: str, target: str, directory: str) -> Any:
                     usage=True,
                     hint=f"modules are looked for in {directory} first",
                 ) from None
-        told = users_traceback(exc)
-        message = f"importing {name} failed: {message_of(exc)}"
-        message = message if told is None else f"{message}\n{told}"
         code = exc.problems[0].code if isinstance(exc, OloproofError) else "OLO404"
         hint = ""
         if isinstance(exc, ModuleNotFoundError):
             hint = f"your code runs in the environment that oloproof is installed in, {sys.prefix}: install it there"
-        raise LoadError(message.replace(f" [{code}]", ""), code=code, usage=False, hint=hint) from None
+        raise LoadError(f"importing {name} failed", code=code, usage=False, hint=hint, raised=exc) from None
 
 
 def _is_async(value: Any) -> bool:

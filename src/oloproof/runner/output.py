@@ -13,6 +13,7 @@ from typing import Protocol
 LOG_BYTES = 64 * 1024
 CUT = "[what was printed past 64 KiB was not kept]"
 
+_LAST_CHARS = 2000
 _C_UNBUFFERED = 2  # _IONBF
 
 _current_log: ContextVar[Log] = ContextVar("oloproof_case_log")
@@ -67,6 +68,14 @@ def kept_text(data: bytes, spare: int = 0) -> str:
         is_cut = is_cut or len(told) > most
         text = told[:most].decode("utf-8", "ignore")
     return f"{text}\n{CUT}" if is_cut else text
+
+
+def last_of(printed: str, spare: int = 0) -> str:
+    """The last that was printed. With ``spare`` secrets are taken out afterwards, and nothing is cut before: all of it,
+    or nothing of what is longer than is kept of any log."""
+    if not spare:
+        return printed[-_LAST_CHARS:]
+    return printed if len(to_bytes(printed)) <= LOG_BYTES else CUT
 
 
 def log_here(log: Log) -> None:

@@ -65,6 +65,7 @@ class LoadEvaluators(Struct, frozen=True, tag="load_evaluators"):
     functions: tuple[UserEvaluatorSpec, ...]
     directory: bytes
     timeout_s: float
+    spare_chars: int = 0
 
 
 class RunCase(Struct, frozen=True, omit_defaults=True, tag="run"):

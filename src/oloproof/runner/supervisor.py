@@ -18,7 +18,7 @@ from oloproof.model.project import AT_ONCE, Launching
 from oloproof.record.journal import recorded, recorded_state
 from oloproof.runner.desk import Desk, Loss
 from oloproof.runner.launching import LOOK_AGAIN_S, Pace, Waiting, always
-from oloproof.runner.output import kept_text, to_bytes
+from oloproof.runner.output import kept_text, last_of, to_bytes
 from oloproof.runner.process import RunLog, Waker, WorkerEnded, WorkerProcess
 from oloproof.runner.protocol import (
     Began,
@@ -68,7 +68,7 @@ class Supervisor(Generic[Job, Result]):
         ahead: int = AHEAD,
         launching: Launching = AT_ONCE,
     ) -> None:
-        self._spare = load.spare_chars if isinstance(load, LoadSystem) else 0
+        self._spare = load.spare_chars
         self._log = RunLog(self._spare)
         self._load = load
         self._desk = desk
@@ -204,7 +204,7 @@ class Supervisor(Generic[Job, Result]):
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
-        last = self.log.strip()[-2000:]
+        last = last_of(self.log.strip(), self._spare)
         return BrokenError(message, code=code, hint=f"the last that it printed:\n{last}" if last else "")
 
     # --- jobs ------------------------------------------------------------------------------------------------------

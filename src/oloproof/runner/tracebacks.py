@@ -50,6 +50,12 @@ def users_traceback(exc: BaseException, spare: int = 0) -> str | None:
     return text
 
 
+def raised_text(exc: BaseException, spare: int = 0) -> str:
+    """Both, one below the other."""
+    message, told = message_of(exc, spare), users_traceback(exc, spare)
+    return message if told is None else f"{message}\n{told}"
+
+
 def has_users_frames(frames: TracebackType | None) -> bool:
     """Some of the frames are neither ours nor the import system's."""
     return any(not _is_ours(frame) for frame in traceback.extract_tb(frames))

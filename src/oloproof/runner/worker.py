@@ -17,6 +17,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable, Coroutine
+from functools import partial
 from math import ceil
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
@@ -88,14 +89,14 @@ class Worker:
         try:
             self._load(self._first.get())
         except LoadError as exc:
-            self._send(encode(exc.failed))
+            self._send(encode(exc.failed(self._spool.spare)))
         while not self._stopped.is_set():
             try:
                 self._stopped.wait()
             except BaseException:  # a signal handler of user code raised
                 continue
         if self._system is not None:
-            self._send(encode(TornDown(tear_down(self._system, self._target, self._complete))))
+            self._send(encode(TornDown(tear_down(self._system, self._target, self._complete, self._spool.spare))))
 
     def _complete(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine to its end: where those of the cases run, or in a loop of its own."""
@@ -107,7 +108,8 @@ class Worker:
         return self._loop.run_until_complete(coroutine)
 
     def _load(self, order: LoadSystem | LoadEvaluators) -> None:
-        directory = os.fsdecode(order.directory)
+        directory, spare = os.fsdecode(order.directory), order.spare_chars
+        self._spool.spare = spare  # before anything of the user's prints
         # Our own functions have all that they import before the project's files come on the path: an agent writes some.
         ours = _warmed(order, directory)
         sys.path.insert(0, directory)
@@ -121,8 +123,7 @@ class Worker:
                 system = load_system(target, directory)
                 declared = replace(declared_by(system), code=imported_code())
                 is_async = system.is_async
-                several, spare = len(self._slots) > 1, order.spare_chars
-                self._spool.spare = spare
+                several = len(self._slots) > 1
 
                 def begin(order: RunCase, slot: Slot) -> CaseJob:
                     log = CaseLog(spare) if several else SpooledLog(self._spool)
@@ -130,7 +131,8 @@ class Worker:
 
             case LoadEvaluators(functions):
                 sys.argv = ["evaluators"]
-                judges = tuple(ours.get(spec.criterion) or UserFunction(spec, directory) for spec in functions)
+                loaded = partial(UserFunction, directory=directory, spare=spare)
+                judges = tuple(ours.get(spec.criterion) or loaded(spec) for spec in functions)
 
                 def begin(order: JudgeCase, slot: Slot) -> JudgingJob:
                     return JudgingJob(order, judges, timeout_s=timeout_s, sink=slot.write)
@@ -219,7 +221,8 @@ def main(arguments: list[str]) -> None:
 def _warmed(order: LoadSystem | LoadEvaluators, directory: str) -> dict[str, UserFunction]:
     """The evaluators that are oloproof's own, by criterion, each called once on nothing."""
     specs = order.functions if isinstance(order, LoadEvaluators) else ()
-    ours = {spec.criterion: UserFunction(spec, directory) for spec in specs if spec.target.startswith(OWN_FUNCTIONS)}
+    own = [spec for spec in specs if spec.target.startswith(OWN_FUNCTIONS)]
+    ours = {spec.criterion: UserFunction(spec, directory, spare=order.spare_chars) for spec in own}
     for function in ours.values():
         function.judge(Case(id=""), Attempt(case_id="", output=None, trajectory=Trajectory()))
     return ours

@@ -17,6 +17,7 @@ import pytest
 
 import oloproof
 from fakes.hostile import HOSTILE
+from fakes.secrets import SECRET, parts
 from oloproof.api.rows import frame
 from oloproof.errors import RecordError, UsageError
 from oloproof.model.case import Case
@@ -44,6 +45,18 @@ def calls(tools):
         for tool in tools:
             trace.tool_call(tool, {})
     return {"answer": "yes"}
+
+
+def test_secrets_are_taken_out_of_what_is_kept_and_shown(tmp_path):
+    def fails(case, output):
+        raise ValueError(f"{'.' * 1980}{SECRET}")
+
+    rows = [{"id": "c1", "input": SECRET}]
+    found = oloproof.evaluate(echo, rows, evaluators=[RIGHT, fails], redact={}, store=tmp_path)
+
+    shown = [repr(found.cases["c1"].to_document()), found._repr_html_(), repr(found.cases["c1"].output)]
+    assert parts(*shown) == []
+    assert found.cases["c1"].output == {"answer": "[redacted:email:1]"}
 
 
 def test_metrics_rules_cases_and_the_verdict(tmp_path):

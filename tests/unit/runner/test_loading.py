@@ -29,7 +29,7 @@ def module(tmp_path, monkeypatch):
 def error(target: str, directory: str = "/here") -> Failed:
     with pytest.raises(LoadError) as caught:
         load_function(target, directory)
-    return caught.value.failed
+    return caught.value.failed()
 
 
 def test_a_function_is_found(module):
@@ -212,14 +212,14 @@ def test_a_class_says_who_it_is(loaded, name, said):
 def test_a_class_that_cannot_be_a_system_is_a_wrong_name(loaded, name, message):
     with pytest.raises(LoadError) as caught:
         loaded(name)
-    failed = caught.value.failed
+    failed = caught.value.failed()
     assert (failed.usage, failed.code, failed.message) == (True, "OLO403", message)
 
 
 def test_a_class_that_cannot_be_made_is_code_that_fails(loaded):
     with pytest.raises(LoadError) as caught:
         loaded("Refuses")
-    failed = caught.value.failed
+    failed = caught.value.failed()
     assert (failed.usage, failed.code) == (False, "OLO420")
     assert failed.message.startswith("loading_classes:Refuses() failed: OSError: no service\n")
     assert "in __init__" in failed.message
@@ -237,6 +237,6 @@ def test_what_is_done_before_and_after_is_done(loaded):
 def test_what_fails_before_and_after_is_told(loaded):
     with pytest.raises(LoadError) as caught:
         set_up(loaded("Fails"), "app:Fails", lambda coroutine: coroutine.send(None))
-    assert caught.value.failed.message.startswith("app:Fails.setup failed: ValueError: no key\n")
+    assert caught.value.failed().message.startswith("app:Fails.setup failed: ValueError: no key\n")
     told = tear_down(loaded("Fails"), "app:Fails", completed)
     assert told == "app:Fails.teardown failed: the code called sys.exit(3)"
