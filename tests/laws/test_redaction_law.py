@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fakes import worlds
 from fakes.outcome_worlds import OUTCOME_WORLDS
 from fakes.worlds import World
-from oloproof.evaluators import EVALUATORS
+from oloproof.evaluators import EVALUATORS, EvaluatorBase
 from oloproof.model.case import Attempt, Case, State
 from oloproof.model.evidence import Evaluator, Evidence
 from oloproof.model.judgment import Judgment
@@ -57,6 +58,7 @@ def assert_same_or_missing(evaluator: Evaluator, case: Case, attempt: Attempt, r
     plain = evaluator.judge(Evidence(case, attempt))
     found = judged(evaluator, case, attempt, rules)
     assert found.verdict in (plain.verdict, "missing"), (plain, found)
+    assert (found.verdict == "excluded") == (plain.verdict == "excluded"), (plain, found)
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=str)
@@ -71,6 +73,16 @@ def test_a_verdict_on_a_redacted_trajectory_is_its_own_or_missing(world: World, 
 
 
 CARD = 4111111111111111
+ONLY = st.sampled_from(
+    [
+        None,
+        "metadata.team == bob@x.com",
+        "metadata.team != bob@x.com",
+        "metadata.team in [yes, '[redacted:email:1]']",
+        f"metadata.team == {CARD}",
+        "not expected.state == yes or metadata.team == yes",
+    ]
+)
 TEXTS = ["bob@x.com", "eve@x.org", "to bob@x.com", "to eve@x.org", "yes", "redacted", str(CARD), "[redacted:email:1]"]
 WRITTEN_TAGS = [{TAG: "yes bob@x.com"}, {TAG: ["yes"]}, {TAG: [["int", "yes"]]}, {TAG: 1}]
 PLAIN = st.sampled_from([*TEXTS, CARD, float(CARD), 1, None, True])
@@ -96,6 +108,12 @@ OF_OUTPUT = st.one_of(
     st.builds(lambda field, text: made("contains", field=field, value=text), st.just("q"), st.sampled_from(TEXTS)),
     st.builds(lambda source, value: made("exact_match", source=source, value=value), SOURCES, REFERENCES),
     st.builds(lambda value: made("exact_match", field="q", value=value), REFERENCES),
+    st.builds(
+        lambda type_, field: made(type_, expected_field=field),
+        st.sampled_from(["contains", "exact_match", "numeric", "canary_absent"]),
+        st.sampled_from(["state", "state.q", "absent"]),
+    ),
+    st.builds(lambda text: made("exact_match", field="metadata.team", value=text), REFERENCES),
     st.builds(lambda value: made("numeric", value=value), st.sampled_from([1, CARD])),
     st.builds(
         lambda source, pattern: made("regex", source=source, pattern=pattern),
@@ -127,16 +145,34 @@ STEPS = st.lists(
 )
 
 
-@example(made("contains", value="yes"), [], {"bob@x.com": "yes"}, (1, 1), False)
-@example(made("contains", field="q", value="yes"), [], {"q": {TAG: ["yes"]}, "to": "bob@x.com"}, (1, 1), False)
-@given(evaluator=OF_OUTPUT, steps=STEPS, output=VALUES, states=st.tuples(VALUES, VALUES), fields=st.booleans())
+@example(made("contains", value="yes"), [], {"bob@x.com": "yes"}, (1, 1), False, None, {})
+@example(
+    made("contains", field="q", value="yes"), [], {"q": {TAG: ["yes"]}, "to": "bob@x.com"}, (1, 1), False, None, {}
+)
+@example(made("agent_no_tool_loop"), [], 1, (1, 1), False, "metadata.team == bob@x.com", {"team": "bob@x.com"})
+@given(
+    evaluator=OF_OUTPUT,
+    steps=STEPS,
+    output=VALUES,
+    states=st.tuples(VALUES, VALUES),
+    fields=st.booleans(),
+    only=ONLY,
+    metadata=st.dictionaries(st.just("team"), VALUES, max_size=1),
+)
 @settings(max_examples=200, deadline=None)
 def test_a_verdict_on_secrets_anywhere_is_its_own_or_missing(
-    evaluator: Evaluator, steps: list[Step], output: Any, states: tuple[Any, Any], fields: bool
+    evaluator: EvaluatorBase,
+    steps: list[Step],
+    output: Any,
+    states: tuple[Any, Any],
+    fields: bool,
+    only: str | None,
+    metadata: dict[str, Any],
 ):
     record = Trajectory(steps=worlds.numbered(steps))
+    evaluator = replace(evaluator, only=only)
     reference = None if has_unrepresentable(states[0]) else states[0]
-    case = Case(id="#", expected={"state": reference})
+    case = Case(id="#", expected={"state": reference}, metadata=metadata)
     state = State(before=states[0], after=states[1])
     attempt = Attempt(case_id="#", trajectory=record, output=output, state=state)
 

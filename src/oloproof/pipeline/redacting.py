@@ -172,7 +172,8 @@ def _without_secrets(
         said = {**seen.user_verdicts, **dict.fromkeys(workers, NOT_JUDGED)}
         veiled = Evidence(item.case, veiled_attempt(seen.attempt), said, veiled=True)
         certain = evaluators.judge(project.evaluators, veiled)
-        shown = [_settled(*each) for each in zip(project.evaluators, certain, shown, strict=True)]
+        whole = Evidence(item.case, seen.attempt, said)
+        shown = [_settled(*each, whole) for each in zip(project.evaluators, certain, shown, strict=True)]
     return tuple(map(hidden.scope.judgment, shown))
 
 
@@ -183,11 +184,14 @@ def measured_as(item: Attempted, seen: Evidence) -> Evidence:
     return Evidence(veiled_case(item.hidden.case), veiled_attempt(item.attempt), veiled=True)
 
 
-def _settled(evaluator: Evaluator, certain: Judgment, shown: Judgment) -> Judgment:
+def _settled(evaluator: Evaluator, certain: Judgment, shown: Judgment, whole: Evidence) -> Judgment:
     """One verdict from two: ``certain`` is reached where a text with a marker may be any text, ``shown`` where it is
-    itself. Its evidence is the latter's where they say the same: the former's may quote the case."""
+    itself. Its evidence is the latter's where they say the same: the former's may quote the case.
+
+    Who compares within the attempt is asked about the ``whole`` case, where that is another question (``only:``)."""
     if evaluator.compares_within:
-        return shown
+        is_same = (certain.verdict == "excluded") == (shown.verdict == "excluded")
+        return shown if is_same else evaluator.judge(whole)
     if certain.verdict == "missing":
         return shown if shown.verdict == "missing" else NOT_JUDGED
     if (certain.verdict, certain.reason, certain.steps) == (shown.verdict, shown.reason, shown.steps):

@@ -100,6 +100,7 @@ _MARKER = re.compile(MARKER.pattern.encode())
 def own_pattern(pattern: str) -> Any:
     """A pattern of the user's, compiled. Errors: :class:`PatternError`."""
     compiled = _compiled(pattern)
+    _compiled(f"(?:{pattern})|x")  # beside others, which it must not swallow
     if compiled.search(b"") is not None:
         raise PatternError("it matches the empty text, so it would be found everywhere")
     return compiled

@@ -6,6 +6,7 @@ secret; what is around it only says that it is one. ``within`` looks at what was
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -22,33 +23,42 @@ class Shape(Struct, frozen=True):
     within: Callable[[bytes], Iterator[Span]] | None = None
 
 
+_START: Final = r"(?:\b|_|\[[0-9;]{0,16}m)"
+"""Where a secret may begin whose first letters are in words, too: not within one. What colours a terminal ends with a
+letter."""
+
 _KEY_VENDORS: Final = (
-    r"\bsk-[A-Za-z0-9_-]{20,}",  # OpenAI, Anthropic, and many that copied them
-    r"\bAIza[0-9A-Za-z_-]{35}",  # Google
-    r"\bya29\.[0-9A-Za-z_-]{20,}",
-    r"\bxox[abeoprs]-[0-9A-Za-z-]{10,}",  # Slack
-    r"\bxapp-[0-9A-Za-z-]{10,}",
+    _START + r"(sk-[A-Za-z0-9_-]{20,})",  # OpenAI, Anthropic, and many that copied them
+    r"AIza[0-9A-Za-z_-]{35}",  # Google
+    r"ya29\.[0-9A-Za-z_-]{20,}",
+    r"xox[abeoprs]-[0-9A-Za-z-]{10,}",  # Slack
+    r"xapp-[0-9A-Za-z-]{10,}",
     r"hooks\.slack\.com/services/([0-9A-Za-z/_-]{20,})",
-    r"\b(?:[rs]k_(?:live|test)|whsec)_[0-9A-Za-z]{16,}",  # Stripe
-    r"\bglpat-[0-9A-Za-z_-]{20,}",  # GitLab
-    r"\bhf_[0-9A-Za-z]{30,}",  # Hugging Face
-    r"\bnpm_[0-9A-Za-z]{36}",
-    r"\bpypi-[0-9A-Za-z_-]{50,}",
-    r"\bSG\.[0-9A-Za-z_-]{16,}\.[0-9A-Za-z_-]{16,}",  # SendGrid
-    r"\b(?:AC|SK)[0-9a-f]{32}\b",  # Twilio
-    r"\bgsk_[0-9A-Za-z]{40,}",  # Groq
-    r"\bxai-[0-9A-Za-z]{40,}",
-    r"\bpplx-[0-9A-Za-z]{40,}",  # Perplexity
-    r"\br8_[0-9A-Za-z]{30,}",  # Replicate
-    r"\bdapi[0-9a-f]{32}",  # Databricks
+    r"(?:[rs]k_(?:live|test)|whsec)_[0-9A-Za-z]{16,}",  # Stripe
+    r"glpat-[0-9A-Za-z_-]{20,}",  # GitLab
+    r"hf_[0-9A-Za-z]{30,}",  # Hugging Face
+    r"npm_[0-9A-Za-z]{36}",
+    r"pypi-[0-9A-Za-z_-]{50,}",
+    _START + r"(SG\.[0-9A-Za-z_-]{16,}\.[0-9A-Za-z_-]{16,})",  # SendGrid
+    _START + r"((?:AC|SK)[0-9a-f]{32})\b",  # Twilio
+    r"gsk_[0-9A-Za-z]{40,}",  # Groq
+    r"xai-[0-9A-Za-z]{40,}",
+    r"pplx-[0-9A-Za-z]{40,}",  # Perplexity
+    r"r8_[0-9A-Za-z]{30,}",  # Replicate
+    r"dapi[0-9a-f]{32}",  # Databricks
     r"AccountKey=([A-Za-z0-9+/=]{40,})",  # Azure
 )
 
 
 def _opaque(found: bytes) -> Iterator[Span]:
-    """A token, rather than a word after ``bearer``: it holds a digit, or is longer than words are."""
-    if len(found) >= 24 or any(48 <= byte <= 57 for byte in found):
+    """A token, rather than a word after ``bearer``: it holds a digit, is padded, is longer than words are, or has more
+    capitals within than names have."""
+    is_long = len(found) >= 24 or found.endswith(b"=")
+    if is_long or any(48 <= byte <= 57 for byte in found) or len(_CAPITALS.findall(found)) > 1:
         yield 0, len(found)
+
+
+_CAPITALS: Final = re.compile(rb"[a-z](?=[A-Z])")
 
 
 def _cards(found: bytes) -> Iterator[Span]:
@@ -110,26 +120,26 @@ def _is_issued(digits: list[int]) -> bool:
             return digits[0] in (4, 6)
 
 
-_LETTERS: Final = r"\p{L}\p{N}"
+_LETTERS: Final = r"\p{L}\p{M}\p{N}"
 
 BUILT_IN: Final[Mapping[str, Shape]] = MappingProxyType(
     {
         "private-key": Shape(
             (r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}-----|\z)",)
         ),
-        "jwt": Shape((r"\beyJ[A-Za-z0-9_-]{5,}\.eyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)?",)),
-        "github": Shape((r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",)),
+        "jwt": Shape((r"eyJ[A-Za-z0-9_-]{5,}\.eyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)?",)),
+        "github": Shape((r"(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",)),
         "aws": Shape(
             (
-                r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b",
+                r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}",
                 r"""(?i)aws.{0,24}(?:secret|key).{0,24}?["'=: ]+([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|\z)""",
             )
         ),
         "api-key": Shape(_KEY_VENDORS),
-        "bearer": Shape((r"(?i)\b(?:bearer|basic)[ \t]+([A-Za-z0-9._~+/-]{8,}=*)",), _opaque),
-        "url-password": Shape((r"(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@?#]*:([^\s/@]+)@",)),
+        "bearer": Shape((r"(?i)" + _START + r"(?:bearer|basic)[ \t]+([A-Za-z0-9._~+/-]{8,}=*)",), _opaque),
+        "url-password": Shape((r"""[A-Za-z]://[^\s/:@?#]*:([^\s/@]+(?:@[^\s/@"'<>,;&]+)*)@""",)),
         "card": Shape((r"[0-9](?:[ -]?[0-9]){12,}",), _cards),
-        "email": Shape((rf"[{_LETTERS}._+~-]+@[{_LETTERS}](?:[{_LETTERS}.-]*[{_LETTERS}])?\.\p{{L}}{{2,}}",)),
+        "email": Shape((rf"[{_LETTERS}._+~-]+@[{_LETTERS}](?:[{_LETTERS}.-]*[{_LETTERS}])?\.[\p{{L}}\p{{M}}]{{2,}}",)),
     }
 )
 """The rules by name, in the order in which one goes before another where both found the same place."""

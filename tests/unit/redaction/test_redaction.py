@@ -49,6 +49,8 @@ def value_of(value: Any, found: Scope | None = None) -> Any:
         ("card", "3782-822463-10005"),
         ("email", "ada.b+c@mail.example.org"),
         ("email", "ädä@exämple.org"),
+        ("email", "rene\u0301@example.org"),
+        ("email", "\u0915\u094d\u0937@\u0915\u094d\u0937.\u092d\u093e\u0930\u0924"),
     ],
 )
 def test_a_secret_leaves_its_marker(rule: str, secret: str):
@@ -61,6 +63,12 @@ def test_a_secret_leaves_its_marker(rule: str, secret: str):
         ("Authorization: Bearer abc123def456", "Authorization: Bearer [redacted:bearer:1]"),
         ("postgres://joe:hunter2@db/x", "postgres://joe:[redacted:url-password:1]@db/x"),
         ("aws_secret_access_key = " + "a1B2" * 10, "aws_secret_access_key = [redacted:aws:1]"),
+        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [redacted:bearer:1]"),
+        ("postgres://joe:hun@ter2@db/x", "postgres://joe:[redacted:url-password:1]@db/x"),
+        ("\x1b[1;32msk-" + "a1B2" * 6 + "\x1b[0m", "\x1b[1;32m[redacted:api-key:1]\x1b[0m"),
+        ("\x1b[mBearer abc123def456", "\x1b[mBearer [redacted:bearer:1]"),
+        ("\x1b[31mftp://joe:hunter2@db", "\x1b[31mftp://joe:[redacted:url-password:1]@db"),
+        ("TOKEN_ghp_" + "a1B2" * 9, "TOKEN_[redacted:github:1]"),
         ("12 4111 1111 1111 1111 7", "12 [redacted:card:1] 7"),
     ],
 )
@@ -76,7 +84,9 @@ def test_what_only_says_that_it_is_one_stays(text: str, left: str):
         "1234567890123456",
         "9" * 40,
         "a@b",
-        "task-proj-abcdefghijklmnop",
+        "task-proj-abcdefghijklmnopqrstuvwxyz",
+        "Basic PowerShell, and the bearer of it",
+        "http://a:8080/x@y",
         "",
     ],
 )
@@ -107,6 +117,34 @@ def test_keys_and_numbers_are_searched_and_a_number_is_another_secret_than_its_d
     }
 
 
+def test_the_key_of_a_value_tells_what_it_is():
+    secret = "a1B2" * 10
+
+    assert value_of({"AWS_SECRET_ACCESS_KEY": secret}) == {"AWS_SECRET_ACCESS_KEY": "[redacted:aws:1]"}
+    assert value_of({"commit": secret}) == {"commit": secret}
+
+
+@pytest.mark.parametrize("told", ["y" * 20 + "ada.lovelace@example.org", "ada.lovelace@example.org 1"])
+def test_what_a_tag_says_is_redacted_before_it_is_cut(told: str):
+    assert "lovelace" not in str(value_of({TAG: told}))
+
+
+def test_what_is_found_in_a_pass_is_redacted():
+    judgment = Judgment("pass", found={"to": "ada@x.org"})
+
+    assert scope().judgment(judgment).found == {"to": "[redacted:email:1]"}
+
+
+def test_the_detail_of_a_judgment_is_cut_after_it_was_redacted():
+    limits = Limits(message=20, traceback=80, log=99, cut="[cut]")
+    told = "!" * 15 + "ada@x.org" + "!" * 90 + "eve@x.org" + "!" * 55
+    judgment = Judgment("missing", "evaluator_error", detail=told)
+
+    detail = scope(limits=limits).judgment(judgment).detail
+
+    assert detail == "!" * 15 + "[redacted:email:1]\n[…]\n" + "!" * 55
+
+
 def test_what_looks_like_a_marker_gets_one_of_its_own():
     text = "[redacted:email:1] a@x.org [redacted:nonsense:1]"
 
@@ -127,7 +165,7 @@ def test_the_first_group_of_an_own_pattern_is_the_secret():
     assert scope(("pin", "pin=([0-9]+)")).text("pin=1234;") == "pin=[redacted:pin:1];"
 
 
-@pytest.mark.parametrize("pattern", ["(", "a*", "(?=a)"])
+@pytest.mark.parametrize("pattern", ["(", "a*", "(?=a)", r"\Qa"])
 def test_a_pattern_that_cannot_be_used_is_refused(pattern: str):
     with pytest.raises(PatternError):
         scope(("own", pattern))
