@@ -277,3 +277,67 @@ def test_an_interruption_ends_the_run_as_well(pytester: pytest.Pytester) -> None
     )
     assert done.returncode == pytest.ExitCode.INTERRUPTED
     assert "oloproof.yaml: the verdict was not decided: its run did not come to an end" in done.stdout
+
+
+def configured(pytester: pytest.Pytester, setting: str = 'oloproof = ["suite/oloproof.yaml"]', **keys: Any) -> Path:
+    """A directory of tests of one's own, beneath settings that name a project beside it."""
+    pytester.path.joinpath("pyproject.toml").write_text(f"[tool.pytest.ini_options]\n{setting}\n")
+    suite, tests = pytester.mkdir("suite"), pytester.mkdir("tests")
+    project(suite, **keys)
+    (tests / "test_own.py").write_text("def test_own(): pass\n")
+    return tests
+
+
+def told(arguments: tuple[str, ...], directory: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", *PLUGIN, "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_project_of_the_settings_is_tested_from_any_directory(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    if workers:
+        pytest.importorskip("xdist")
+    tests = configured(pytester, cases=answered("yes", "no"))
+    named = "suite/oloproof.yaml"
+    for directory, config in ((pytester.path, named), (tests, str(pytester.path / named))):
+        done = told(workers, directory)
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert "3 failed, 2 passed" in done.stdout
+        assert f"--failures --config {config}\n" in done.stdout
+    assert runs(pytester.path / "suite") == 2
+
+
+def test_a_project_of_the_settings_is_not_run_where_other_tests_are_asked_for(pytester: pytest.Pytester) -> None:
+    tests = configured(pytester, cases=answered("yes", "no"))
+    for arguments in (("test_own.py",), ("-k", "own"), ("-o", "oloproof=")):
+        done = told(arguments, tests)
+        assert done.returncode == 0, done.stdout
+        assert "1 passed" in done.stdout
+    assert runs(pytester.path / "suite") == 0
+    done = told(("../suite/oloproof.yaml::cases::c1",), tests)
+    assert done.returncode == 1
+    assert "1 passed" in done.stdout
+    assert "no selected test failed; the session does" in done.stdout
+
+
+def test_the_command_line_stands_over_the_settings(pytester: pytest.Pytester) -> None:
+    configured(pytester)
+    other = pytester.mkdir("other")
+    project(other)
+    assert told(("--oloproof", "other/oloproof.yaml"), pytester.path).returncode == 0
+    assert (runs(pytester.path / "suite"), runs(other)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ('addopts = "--oloproof suite/oloproof.yaml"', 'write oloproof = ["suite/oloproof.yaml"] there'),
+        ('oloproof = ["none.yaml"]', "pytest's setting oloproof: none.yaml: there is no such file"),
+    ],
+)
+def test_a_setting_that_names_no_file(pytester: pytest.Pytester, setting: str, words: str) -> None:
+    done = told((), configured(pytester, setting))
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert words in done.stderr

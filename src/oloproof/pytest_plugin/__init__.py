@@ -1,6 +1,6 @@
 """``pytest --oloproof oloproof.yaml``: a project's verdict, its rules and its cases as tests; off until asked for.
 
-pytest imports this wherever oloproof is installed, so it imports nothing but pytest until the option is given.
+pytest imports this wherever oloproof is installed, so it imports nothing but pytest until a project is named.
 """
 
 from __future__ import annotations
@@ -30,12 +30,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="RUN_OR_FILE",
         help="Compare the run with this one, for the rules that compare.",
     )
+    parser.addini(
+        "oloproof", "Projects (oloproof.yaml) to test, from the directory of this file.", type="paths", default=[]
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("oloproof_configs"):
+    if config.getoption("oloproof_configs") or config.getini("oloproof"):
         from oloproof.pytest_plugin.session import watch_over
 
         watch_over(config)
     elif config.getoption("oloproof_baseline") is not None:
-        raise pytest.UsageError("--oloproof-baseline goes with --oloproof CONFIG")
+        raise pytest.UsageError("--oloproof-baseline goes with --oloproof CONFIG, or with oloproof among the settings")

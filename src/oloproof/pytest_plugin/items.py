@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import pytest
@@ -42,7 +41,7 @@ class ProjectFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         try:
-            project = load(_named(self._source))
+            project = load(self._source.named)
             case_ids = list(_case_ids(project))
         except OloproofError as error:
             raise self.CollectError("\n".join(problem_lines(error))) from None
@@ -181,11 +180,6 @@ def _fail(text: str) -> NoReturn:
 def _skip(text: str) -> NoReturn:
     """Skip the test, at its configuration and not in here."""
     raise pytest.skip.Exception(text, _use_item_location=True)
-
-
-def _named(source: Source) -> Path:
-    """The configuration as messages should name it."""
-    return Path(source.typed) if Path.cwd() == Path(source.directory) else source.path
 
 
 def _case_ids(project: Project) -> Iterator[str]:

@@ -21,16 +21,22 @@ from oloproof.errors import ExitCode
 
 class Source(Struct, frozen=True, kw_only=True):
     """A project that is tested: its place among those of the session, and its configuration as it was typed in
-    ``directory`` and as it is found from anywhere."""
+    ``directory`` and as it is found from anywhere. ``is_demanded``: a session that does not decide it is no success."""
 
     number: int
     typed: str
     directory: str
+    is_demanded: bool = True
 
     @property
     def path(self) -> Path:
         """The configuration, absolute."""
         return Path(self.directory, self.typed)
+
+    @property
+    def named(self) -> Path:
+        """The configuration as a command must name it that is typed where the session was started."""
+        return Path(self.typed) if Path.cwd() == Path(self.directory) else self.path
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@ ends with."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from shutil import rmtree
@@ -21,27 +22,57 @@ _WORKER_INPUT = "oloproof"
 
 
 def watch_over(config: pytest.Config) -> None:
-    """Collect and judge the projects that the command line names. UsageError for one that is not there."""
+    """Collect and judge the projects that the command line names, or else pytest's settings. UsageError for one that is
+    not there."""
     given: dict[str, Any] | None = getattr(config, "workerinput", {}).get(_WORKER_INPUT)
     directory = str(config.invocation_params.dir) if given is None else given["directory"]
     sources: dict[Path, Source] = {}
-    for typed in config.getoption("oloproof_configs"):
-        source = Source(number=len(sources), typed=typed, directory=directory)
+    for source in _demanded(config, directory) or _configured(config):
         if not source.path.is_file():
-            where = f"there is no such file in {inert(directory, TEXT_LIMIT)}"
-            raise pytest.UsageError(f"--oloproof {inert(typed)}: {where}; `oloproof init` writes one")
+            raise pytest.UsageError(_not_there(source, config))
         sources.setdefault(source.path.resolve(), source)
-    projects = Projects(config, sources, given)
+    projects = Projects(config, sources, given, directory=directory)
     config.pluginmanager.register(projects, "oloproof-projects")
     named = {_path_of(argument, directory) for argument in config.args}
-    config.args += [str(source.path) for path, source in sources.items() if path not in named]
+    chosen = config.args_source is pytest.Config.ArgsSource.ARGS
+    config.args += [
+        str(source.path) for path, source in sources.items() if path not in named and (source.is_demanded or not chosen)
+    ]
+
+
+def _demanded(config: pytest.Config, directory: str) -> list[Source]:
+    """Those of the command line, from the directory that pytest was started in."""
+    typed: list[str] = config.getoption("oloproof_configs")
+    return [Source(number=number, typed=each, directory=directory) for number, each in enumerate(typed)]
+
+
+def _configured(config: pytest.Config) -> list[Source]:
+    """Those of pytest's settings, from the directory that these are in."""
+    paths: list[Path] = config.getini("oloproof")
+    home = config.rootpath if config.inipath is None else config.inipath.parent
+    return [
+        Source(number=number, typed=os.path.relpath(path, home), directory=str(home), is_demanded=False)
+        for number, path in enumerate(paths)
+    ]
+
+
+def _not_there(source: Source, config: pytest.Config) -> str:
+    """That there is no such file, and what to write where it is there for pytest's settings."""
+    named = "--oloproof" if source.is_demanded else "pytest's setting oloproof:"
+    what = f"{named} {inert(source.typed)}: there is no such file in {inert(source.directory, TEXT_LIMIT)}"
+    if source.is_demanded and config.inipath is not None and (config.inipath.parent / source.typed).is_file():
+        return f'{what}; it is beside {config.inipath.name}: write oloproof = ["{inert(source.typed)}"] there'
+    return f"{what}; `oloproof init` writes one"
 
 
 class Projects:
     """A plug-in of its own, which is there only where a project is tested."""
 
-    def __init__(self, config: pytest.Config, sources: dict[Path, Source], given: dict[str, Any] | None) -> None:
+    def __init__(
+        self, config: pytest.Config, sources: dict[Path, Source], given: dict[str, Any] | None, *, directory: str
+    ) -> None:
         self._config = config
+        self._directory = directory
         self._sources = sources
         self._is_worker = given is not None
         self._shared = Path(tempfile.mkdtemp(prefix="oloproof-pytest-") if given is None else given["shared"])
@@ -92,15 +123,14 @@ class Projects:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker of pytest-xdist where the session's processes meet."""
-        directory = next(iter(self._sources.values())).directory
-        node.workerinput[_WORKER_INPUT] = {"directory": directory, "shared": str(self._shared)}
+        node.workerinput[_WORKER_INPUT] = {"directory": self._directory, "shared": str(self._shared)}
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A session that would end with 0 ends with 1 where `oloproof run` did not, or was not run."""
         if self._is_worker or session.config.option.collectonly or session.exitstatus != pytest.ExitCode.OK:
             return
-        if any(outcome is None or outcome.exit_code != ExitCode.ALLOW for outcome in self._outcomes().values()):
+        if any(self._fails(source, outcome) for source, outcome in self._outcomes().items()):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
             self._fails_for_it = True
 
@@ -127,6 +157,12 @@ class Projects:
     def _outcomes(self) -> dict[Source, Outcome | None]:
         return {source: known_outcome(source, self._shared) for source in self._sources.values()}
 
+    def _fails(self, source: Source, outcome: Outcome | None) -> bool:
+        """Whether the session is no success because of what became of the project."""
+        if outcome is None:
+            return source.is_demanded or has_begun(source, self._shared)
+        return outcome.exit_code != ExitCode.ALLOW
+
     def _told(self, source: Source, outcome: Outcome | None) -> str:
         if outcome is None:
             begun = has_begun(source, self._shared)
@@ -146,7 +182,7 @@ def _opened(source: Source, outcome: Outcome) -> StoredRun | str:
         return "\n".join((*(inert(line, TEXT_LIMIT) for line in said), ended))
     try:
         store = open_store(source.path, create=False)
-        return StoredRun(store, outcome.run, config="" if source.typed == CONFIG else source.typed)
+        return StoredRun(store, outcome.run, config="" if source.named == Path(CONFIG) else str(source.named))
     except OloproofError as error:
         return "\n".join((*problem_lines(error), f"{ended}, and the run cannot be read"))
 
