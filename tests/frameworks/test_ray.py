@@ -42,7 +42,7 @@ class Agent:
     @system(records=["agent_trajectory/v1"])
     def run(self, case):
         with current_case().trace() as trace:
-            trace.tool_call("work", {"seed": current_case().seed})
+            trace.tool_call("work", {"seed": current_case().seed}, cost_usd=0.25)
             print("this case is", case)
             match case:
                 case "hang":
@@ -158,7 +158,7 @@ def suite(directory: Path, *answers: str, executor: str = "ray", **system: Any) 
     return project(directory, app=APP, cases=answered(*answers), system=kind, executor=executor, rules=None, **options)
 
 
-TIMING = ("duration_ms", "started_at", "ended_at", "at_ms", "latency_ms", "timestamp")
+TIMING = ("duration_ms", "started_at", "ended_at", "at_ms", "latency_ms", "timestamp", "resumed", "seconds")
 
 
 def untimed(value: Any) -> Any:
@@ -187,6 +187,47 @@ def test_what_cases_come_to_is_what_it_is_on_this_machine(tmp_path: Path, cluste
     assert here.json["metrics"] == there.json["metrics"]
     # A process that took the place of a dead one may have had no case of its own before the end.
     assert re.fullmatch("(answered){1,2}", (tmp_path / "ray" / "torn down").read_text())
+
+
+def as_asked(directory: Path, *options: str, environment: dict[str, str] | None = None) -> tuple[int, Any]:
+    """The exit code of a run, and its report but for the time, whose words are of whichever executor."""
+    given = {} if environment is None else {"env": environment}
+    done = spawned(directory, "run", "--json", *options, **given)
+    assert done.out, done.err
+    header = untimed(done.json["run"])
+    document = untimed(done.json) | {"header": {key: header[key] for key in header.keys() - {"id", "finished_at"}}}
+    document["warnings"] = [re.sub(r"\d{8}T\d{6}-[0-9a-f]+", "RUN", each) for each in document["warnings"]]
+    return done.code, document
+
+
+def test_a_run_is_planned_stopped_and_taken_over_as_on_this_machine(tmp_path: Path, cluster: Cluster) -> None:
+    """Early stopping, a budget, what is reused, and what is resumed after its budget."""
+    rule = {"id": "few", "metric": "right", "kind": "observed_count", "max_failures": 1}
+    found: dict[str, list[Any]] = {}
+    for name, environment in (("local", None), ("ray", cluster.environment)):
+        directory = suite(tmp_path / name, *["no", "yes", "no", "no"] * 3, executor=name, concurrency=1)
+        (directory / "release.yaml").write_text(json.dumps({"version": 1, "rules": [rule]}))
+        config = json.loads((directory / "oloproof.yaml").read_text())
+        del config["policy"]
+        (directory / "oloproof.yaml").write_text(json.dumps(config))
+        found[name] = [
+            as_asked(directory, *options, environment=environment)
+            for options in (
+                ("--stop-early", "--seed", "3"),
+                ("--max-cost-usd", "0.5"),
+                ("--resume", "latest", "--max-wall-s", "0.001"),
+                ("--resume", "latest"),
+                ("--reuse", "--trials", "2"),
+            )
+        ]
+    assert [code for code, _ in found["ray"]] == [1, 5, 5, 1, 1]
+    headers = [document["header"] for _, document in found["ray"]]
+    statuses = ["stopped_early", "interrupted", "interrupted", "complete", "complete"]
+    assert [header["status"] for header in headers] == statuses
+    assert [each["attempts"] for each in headers[-1]["reused"]] == [12]
+    for run in (0, 3, 4):  # how far a budget reaches depends on how fast the cases are
+        here, there = (found[name][run][1] for name in ("local", "ray"))
+        assert [key for key in here if here[key] != there.get(key)] == []
 
 
 def test_the_cases_of_a_lost_machine_are_run_again_and_it_is_told(tmp_path: Path) -> None:

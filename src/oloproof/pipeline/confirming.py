@@ -54,8 +54,8 @@ def confirmed(
     trials = range(run.trials + 1, run.trials + 1 + times)
     tried = ((case, trial) for case in chosen for trial in trials)
     launch = runner.Launch(trials=trials, done=kept, listener=telling)
-    attempted = Redacting.of(project).applied(attempts(tried, kept, loaded.run(chosen, launch)))
-    rows = list(_judged(project, run, attempted, user_judge))
+    made = attempts(tried, kept, loaded.run(chosen, launch), waited=ports.store.waiting(run.id))
+    rows = list(_judged(project, run, Redacting.of(project).applied(made), user_judge))
     fresh = [row for row in rows if (row.case_id, row.trial) not in kept]
     ports.store.append(run.id, fresh)
     for row in fresh:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from oloproof import evaluators
 from oloproof.errors import Problem, UsageError
-from oloproof.model.case import Case
+from oloproof.model.case import Attempt, Case
 from oloproof.model.evidence import Evaluator, Evidence
 from oloproof.model.judgment import Judgment, missing
 from oloproof.model.project import Project, RecordedSystem
@@ -68,6 +68,10 @@ class Redacting:
         """
         return attempted
 
+    def waiting(self, case: Case, earlier: Sequence[Attempt]) -> Attempt:
+        """The last of these attempts at a case without its secrets. For any thread."""
+        return earlier[-1]
+
     def refuse_cases(self, cases: Iterable[Case]) -> None:
         """What names a case is written in files, typed on command lines and compared between runs.
 
@@ -104,6 +108,11 @@ class _ByRules(Redacting):
             attempt = scope.attempt(item.attempt)
             hidden = Hidden(case, scope, touches=bool(scope.secrets))
             yield replace(item, attempt=attempt, before=before, source=None, hidden=hidden)
+
+    def waiting(self, case: Case, earlier: Sequence[Attempt]) -> Attempt:
+        scope = self._redactor.scope()
+        scope.case(case)
+        return [scope.attempt(each) for each in earlier][-1]
 
     def refuse_cases(self, cases: Iterable[Case]) -> None:
         for case in cases:

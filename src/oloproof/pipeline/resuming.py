@@ -109,18 +109,21 @@ def attempts(
     fresh: Iterator[Attempt],
     again: Mapping[Key, CaseRecord] = {},
     reused: Reused = NOTHING,
+    waited: Mapping[Key, tuple[Attempt, ...]] = {},
 ) -> Iterator[Attempted]:
     """Every attempt in the order of ``tried``: what stands, what is ``reused``, and for the rest the next one that is
-    ``fresh``, with what other runs have before it; of those that are made ``again`` the ones before go with it."""
+    ``fresh``, with what other runs have before it; of those that are made ``again`` the ones before go with it, and so
+    do those that ``waited`` to be made again when the run was killed."""
     for case, trial in tried:
         key = (case.id, trial)
         if key in kept:
             record = kept[key]
             yield Attempted(record.case, record.attempt, judgments=_verdicts(record))
         elif key in again:
-            yield _made_again(case, again[key], next(fresh))
+            yield _made_again(case, again[key], _after(waited.get(key, ()), next(fresh)))
         else:
-            attempt = reused.attempt(key) if key in reused.taken else _after(reused.before(key), next(fresh))
+            before = (*reused.before(key), *waited.get(key, ()))
+            attempt = reused.attempt(key) if key in reused.taken else _after(before, next(fresh))
             yield Attempted(case, attempt, before=attempt.earlier)
     for attempt in fresh:
         raise ValueError(f"nobody asked for case {attempt.case_id!r}, trial {attempt.trial}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import tee
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from oloproof import runner
 from oloproof.errors import BrokenError, Problem, UsageError, counted
+from oloproof.model.case import Attempt, Case
 from oloproof.model.comparison import Comparison
 from oloproof.model.project import LiveSystem, Project, RecordedSystem
 from oloproof.model.run import CaseRecord, Report, Run
@@ -30,7 +31,7 @@ from oloproof.pipeline.stopping import CANNOT_STOP_EARLY, EarlyStop, Plan, certa
 from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
 from oloproof.runner.recorded import Attempted, Recordings
-from oloproof.store import Key
+from oloproof.store import Key, Store
 
 
 def run(project: Project, cases: Cases | None, request: Request, ports: Ports, watch: Watch) -> Report:
@@ -77,8 +78,9 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             stopping=None if planned is None else planned.stopping,
         )
         entered = _entered(header, resumed, project, request, cases, ports)
-        header, kept, again, reused = entered
+        header, kept, again, reused, waited = entered
         telling = _telling(project, header, request, watch)
+        telling.keep_waiting_with(partial(_keep_waiting, ports.store, header.id, redacting))
         with _status_kept(ports, header, printed):
             _announce(entered, loaded.stop, watch, telling)
             trials = range(1, header.trials + 1)
@@ -88,7 +90,7 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             launch = runner.Launch(trials=trials, window=window, done=done, may_launch=may_launch, listener=telling)
             fresh = loaded.run(asked, launch)
             tried = ((case, trial) for case in chosen for trial in trials)
-            attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again, reused)
+            attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again, reused, waited)
             course = certain if planned is None else EarlyStop(planned, loaded.stop)
             evidence = evidence_of(redacting.applied(attempted), user_judge)
             counted = judge_and_keep(project, header, evidence, ports, telling, course)
@@ -104,12 +106,13 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
 
 class _Entered(NamedTuple):
     """A run that has begun or goes on, and what is there before anything runs: what is ``kept`` stands, and ``again``
-    is made again."""
+    is made again; of what is run attempts may be there that ``waited`` to be made again."""
 
     header: Run
     kept: Mapping[Key, CaseRecord]
     again: Mapping[Key, CaseRecord]
     reused: Reused
+    waited: Mapping[Key, tuple[Attempt, ...]] = {}
 
 
 def _entered(
@@ -123,9 +126,17 @@ def _entered(
     going_on = continued(resumed, header, ports, config=project.config)
     refuse_other_places(resumed, header, project, request.selection.of(cases), ports)
     kept, again = resumed.kept, {key: resumed.stored[key] for key in resumed.again}
-    reused = _reused(going_on, project, request, cases, ports, kept=Either(kept, again))
+    waited = ports.store.waiting(going_on.id)
+    reused = _reused(going_on, project, request, cases, ports, kept=Either(kept, again, waited))
     ports.store.resume(going_on, resumed.stored)
-    return _Entered(going_on, kept, again, reused)
+    return _Entered(going_on, kept, again, reused, waited)
+
+
+def _keep_waiting(store: Store, run_id: str, redacting: Redacting, case: Case, earlier: Sequence[Attempt]) -> None:
+    """Keep the last of these attempts, which waits to be made again. Where the store cannot be written now, it is kept
+    with what it comes to, or that cannot be written either and the run breaks."""
+    with suppress(BrokenError):
+        store.keep_waiting(run_id, redacting.waiting(case, earlier))
 
 
 def _announce(entered: _Entered, stop: Callable[[], None], watch: Watch, telling: Telling) -> None:

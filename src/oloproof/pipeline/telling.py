@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 
-from oloproof.model.case import Attempt
+from oloproof.model.case import Attempt, Case
 from oloproof.model.decision import Policy, State
 from oloproof.model.events import (
     CaseError,
@@ -35,6 +35,7 @@ class Telling(Listener):
         self._begun: set[tuple[str, int]] = set()
         self._settled: set[str] = set()
         self._flush: Callable[[], float | None] = _at_once
+        self._keep: Callable[[Case, Sequence[Attempt]], None] = _nowhere
 
     @property
     def listens(self) -> bool:
@@ -64,6 +65,13 @@ class Telling(Listener):
                 return
             self._begun.add((case_id, trial))
             self._watch.told([CaseStarted(case=case_id, trial=trial, rerun=trial > self._run.trials)])
+
+    def again(self, case: Case, earlier: Sequence[Attempt]) -> None:
+        self._keep(case, earlier)
+
+    def keep_waiting_with(self, keep: Callable[[Case, Sequence[Attempt]], None]) -> None:
+        """How attempts are kept that wait to be made again: see :meth:`Listener.again`."""
+        self._keep = keep
 
     def waiting(self) -> float | None:
         return self._flush()
@@ -134,3 +142,7 @@ class Telling(Listener):
 
 def _at_once() -> float | None:
     return None
+
+
+def _nowhere(case: Case, earlier: Sequence[Attempt]) -> None:
+    """Attempts are not kept before they have come to their end."""

@@ -90,7 +90,7 @@ class LocalSystem:
             self._pace = self._pace.launched(monotonic())
             launch.listener.began(turn.case.id, turn.trial)
             attempt = self._attempt(turn)
-            once_more = again(self._retry, turn, attempt)
+            once_more = again(self._retry, turn, attempt, launch.listener)
             if once_more is None:
                 return attempt
             turn = once_more.turn

@@ -104,7 +104,7 @@ class Pool:
                 continue
             listener.began(turn.case.id, turn.trial)
             attempt = attempt_of(turn, self._ask(order_of(n, turn)))
-            once_more = again(self._retry, turn, attempt)
+            once_more = again(self._retry, turn, attempt, listener)
             if once_more is None:
                 answer.set_result(attempt)
                 continue

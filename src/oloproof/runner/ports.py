@@ -21,6 +21,10 @@ class Listener:
     def began(self, case_id: str, trial: int) -> None:
         """An attempt begins. Called on any thread, and never after its answer was given."""
 
+    def again(self, case: Case, earlier: Sequence[Attempt]) -> None:
+        """The last of these attempts at a case has ended, and is to be made again. Called on any thread, before it
+        waits for that."""
+
     def waiting(self) -> float | None:
         """Nothing more has ended yet, so what was held back until the next attempt need not be any longer. The seconds
         until this should be asked again, None where that makes no difference. On the thread that takes the attempts."""

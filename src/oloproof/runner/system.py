@@ -15,7 +15,7 @@ from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.project import CallableSystem, Retry
 from oloproof.runner.desk import Loss
 from oloproof.runner.launching import wait_before_next
-from oloproof.runner.ports import EACH_ONCE, Launch
+from oloproof.runner.ports import EACH_ONCE, SILENT, Launch, Listener
 from oloproof.runner.protocol import Declared, Judged, LoadSystem, Ran, RunCase
 from oloproof.runner.supervisor import AHEAD, Supervisor
 
@@ -46,21 +46,24 @@ class Again(NamedTuple):
     wait_s: float
 
 
-def again(retry: Retry | None, turn: Turn, attempt: Attempt) -> Again | None:
-    """Whether an attempt is made again, None where it stands."""
+def again(retry: Retry | None, turn: Turn, attempt: Attempt, listener: Listener) -> Again | None:
+    """Whether an attempt is made again, of which the ``listener`` is told; None where it stands."""
     wait_s = wait_before_next(retry, attempt.error, made=len(turn.earlier) + 1, seed=turn.seed)
     if wait_s is None:
         return None
-    return Again(turn._replace(earlier=(*turn.earlier, replace(attempt, earlier=()))), wait_s)
+    earlier = (*turn.earlier, replace(attempt, earlier=()))
+    listener.again(turn.case, earlier)
+    return Again(turn._replace(earlier=earlier), wait_s)
 
 
 class WorkerSystem:
     """A system in a worker process."""
 
     def __init__(self, kind: CallableSystem, config: str) -> None:
+        self._desk = _Attempts(kind.launching.retry)
         self._supervisor: Supervisor[Turn, Attempt] = Supervisor(
             LoadSystem(kind.target, os.fsencode(kind.directory), kind.timeout_s, spare_chars=kind.spare_chars),
-            _Attempts(kind.launching.retry),
+            self._desk,
             config=config,
             concurrency=kind.concurrency,
             ahead=AHEAD if kind.launching.max_per_minute is None else 0,
@@ -80,6 +83,7 @@ class WorkerSystem:
         def began(turn: Turn) -> None:
             launch.listener.began(turn.case.id, turn.trial)
 
+        self._desk.listener = launch.listener
         run = partial(self._supervisor.run, may_launch=launch.may_launch, began=began, waiting=launch.listener.waiting)
         return run(turns(cases, launch), window=launch.window)
 
@@ -106,6 +110,7 @@ class _Attempts:
 
     def __init__(self, retry: Retry | None) -> None:
         self._retry = retry
+        self.listener = SILENT
 
     def order(self, n: int, job: Turn) -> RunCase:
         return order_of(n, job)
@@ -128,7 +133,7 @@ class _Attempts:
         )
 
     def again(self, job: Turn, result: Attempt) -> Again | None:
-        return again(self._retry, job, result)
+        return again(self._retry, job, result, self.listener)
 
     def not_run(self, job: Turn) -> Attempt:
         return not_run(job)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from oloproof.model.case import Attempt
 from oloproof.store.schema import connect_in_memory
 from oloproof.store.store import Store
 
@@ -17,6 +18,9 @@ class MemoryStore(Store):
 
     def _is_there(self) -> bool:
         return True
+
+    def keep_waiting(self, run_id: str, attempt: Attempt) -> None:
+        """Nothing here outlives the process."""
 
     def _lock(self, run_id: str) -> bool:
         return True

@@ -36,9 +36,10 @@ from oloproof.store.codec import (
     unpack_sides,
 )
 from oloproof.store.faults import store_errors
-from oloproof.store.kept import Kept, Place, kept_of
+from oloproof.store.kept import Kept, Key, Place, kept_of
 from oloproof.store.schema import FILE, connect, make_directory
 from oloproof.store.sources import Checked, Sources
+from oloproof.store.waiting import waiting_of
 
 T = TypeVar("T")
 
@@ -169,6 +170,12 @@ class StoredRuns:
         detail = self._reader()
         with store_errors(self._path):
             return kept_of(self._db, row, detail, lambda place: self._resolved(header, row, detail(place)))
+
+    def waiting(self, run_id: str) -> dict[Key, tuple[Attempt, ...]]:
+        """By case id and trial the attempts that waited to be made again when the run was killed, in their order."""
+        row = self._row(run_id)
+        with store_errors(self._path):
+            return waiting_of(self._db, row)
 
     def verdicts(self, run_id: str) -> Iterator[AttemptVerdicts]:
         """Every attempt's verdicts, in the order of the run, without reading any detail."""

@@ -51,12 +51,20 @@ def _keep_sides(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE runs ADD COLUMN comparison TEXT")
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create, _keep_logs, _keep_sides)
+def _keep_waiting(db: sqlite3.Connection) -> None:
+    # an attempt that waits to be made again, for as long as nothing is stored of what that comes to
+    columns = "run INTEGER NOT NULL, case_id TEXT NOT NULL, trial INTEGER NOT NULL, attempt TEXT NOT NULL"
+    db.execute(f"CREATE TABLE waiting ({columns})")
+    db.execute("CREATE INDEX waiting_of_case ON waiting (run, case_id, trial)")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create, _keep_logs, _keep_sides, _keep_waiting)
 """Step n leads from format n to format n + 1; the newest format is the number of steps."""
 
 
-def connect(directory: Path) -> sqlite3.Connection:
-    """Open (and where needed create or migrate) the store in ``directory``. Transactions are begun by hand.
+def connect(directory: Path, *, any_thread: bool = False) -> sqlite3.Connection:
+    """Open (and where needed create or migrate) the store in ``directory``. Transactions are begun by hand. With
+    ``any_thread`` several threads may use it, one at a time.
 
     Raises :class:`BrokenError` when the file cannot be opened, is damaged, another program's, or of a newer format.
     """
@@ -64,7 +72,7 @@ def connect(directory: Path) -> sqlite3.Connection:
     if path.is_dir():
         raise unwritable(path, "it is a directory")
     with store_errors(path):
-        db = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        db = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=not any_thread)
         try:
             _settle(db, path)
         except BaseException:

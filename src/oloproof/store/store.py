@@ -36,6 +36,7 @@ from oloproof.store.locks import RunLock
 from oloproof.store.reading import StoredRuns
 from oloproof.store.schema import make_directory, synchronized, transaction
 from oloproof.store.sources import Checked
+from oloproof.store.waiting import WaitingAttempts
 
 
 class _Writing(Struct):
@@ -58,11 +59,13 @@ class Store(StoredRuns):
         super().__init__(directory, checked)
         self._writing: dict[str, _Writing] = {}
         self._locks: dict[str, RunLock] = {}
+        self._waiting = WaitingAttempts(directory)
 
     def close(self) -> None:
         """Give back the file, every recorded file that was read, and the runs that only this process could write."""
         for lock in self._locks.values():
             lock.release()
+        self._waiting.close()
         super().close()
 
     def begin(self, run: Run, policy: Policy | None = None) -> None:
@@ -112,6 +115,10 @@ class Store(StoredRuns):
                 "INSERT OR IGNORE INTO sources VALUES (?, ?, ?, ?)",
                 [(writing.row, number, fsencode(path), digest) for (path, digest), number in writing.sources.items()],
             )
+            again = [case.attempt for case in cases if isinstance(case.attempt, Attempt) and case.attempt.earlier]
+            if again:
+                waited = [(writing.row, attempt.case_id, attempt.trial) for attempt in again]
+                db.executemany("DELETE FROM waiting WHERE run = ? AND case_id = ? AND trial = ?", waited)
             rest = iter(cases)
             for block in blocks:
                 inside = list(islice(rest, len(block.spans)))
@@ -124,6 +131,12 @@ class Store(StoredRuns):
                         for (start, size), case in zip(block.spans, inside, strict=True)
                     ],
                 )
+
+    def keep_waiting(self, run_id: str, attempt: Attempt) -> None:
+        """Keep an attempt that waits to be made again, until :meth:`append` is given what that comes to, and the
+        attempt with it. For any thread."""
+        with store_errors(self._path):
+            self._waiting.keep(run_id, attempt)
 
     def finish(
         self, run: Run, measured: Measured, policy: Policy | None, *, warnings: Sequence[str] = (), log: str = ""

@@ -28,6 +28,8 @@ LEFT_BEHIND = (".oloproof/", ".git/", ".venv/", "venv/", "__pycache__/", ".env",
 
 _OBJECT_STORE_BYTES = 256 * 1024 * 1024
 _HOST_AND_PORT = re.compile(r"(?P<host>[^\s:/]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+_NO_MEMBER = re.compile(r"Failed to connect to socket at address:\S*/raylet|Can't find a `node_ip_address\.json` file")
+_FRAME = re.compile(r"\[0x[0-9a-f]+\]|StackTrace Information")
 _START = "ray: {address: HOST:PORT} names the head's, as `ray start --head` prints it"
 
 _QUIETLY = {
@@ -36,9 +38,14 @@ _QUIETLY = {
     "logging_level": "ERROR",
 }
 
-_SURROUNDINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_gcs_rpc_server_reconnect_timeout_s": "3600"}
-"""A cluster that starts here tells nobody that it did. And where a cluster loses its head, this process is not ended
-with it, as Ray would after a minute: the run ends by itself, once no worker is left."""
+_SURROUNDINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "3600",
+    "RAY_ENABLE_AUTO_CONNECT": "0",
+}
+"""A cluster that starts here tells nobody that it did. Where a cluster loses its head, this process is not ended with
+it, as Ray would after a minute: the run ends by itself, once no worker is left. And no thread that asks Ray something
+after the run has ended starts another cluster by that."""
 
 _PROBE = "import ray, sys; ray.init(address=sys.argv[1], configure_logging=False, log_to_driver=False); ray.shutdown()"
 
@@ -87,6 +94,12 @@ def _ray(config: str) -> Any:
 def _init(ray: Any, address: str, options: dict[str, Any]) -> None:
     try:
         ray.init(address=address, **options)
+    except ray.exceptions.RuntimeEnvSetupError as exc:
+        last = str(exc).strip().rpartition("\n")[2]
+        hint = "leave out what is large in .gitignore or .rayignore, or write `ray: {code: shared}`"
+        raise UsageError(
+            Problem("OLO437", f"the project's files could not be sent along: {last.partition('. ')[0][:300]}", hint)
+        ) from None
     except Exception as exc:  # of many kinds, by what it was that went wrong
         raise _nobody(address, f"{type(exc).__name__}: {str(exc).strip()[:500]}") from None
 
@@ -130,8 +143,16 @@ def _probe(address: str, *, where: str | None) -> None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     if process.returncode:
-        last = said.decode(errors="replace").strip().rpartition("\n")[2][:500]
-        raise _nobody(address, last or f"asking it ended with exit status {process.returncode}")
+        raise _nobody(address, _reason(said.decode(errors="replace")) or f"exit status {process.returncode}")
+
+
+def _reason(said: str) -> str:
+    """Why Ray let nobody in, of all that it says then."""
+    if _NO_MEMBER.search(said):
+        return "this machine does not belong to it: call oloproof on one that does, or `ray start --address` here"
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not _FRAME.search(line)]
+    errors = [line for line in lines if "Error" in line]
+    return (errors or lines or [""])[-1][:500]
 
 
 def _knock(address: str, where: str | None) -> None:

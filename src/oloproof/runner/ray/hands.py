@@ -12,7 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from oloproof.errors import BrokenError, OloproofError
+from oloproof.errors import BrokenError, OloproofError, Problem, UsageError
+from oloproof.runner.launching import HEARD_S
 from oloproof.runner.protocol import Declared, Failed, Ran, RunCase, encode
 from oloproof.runner.ray.node import Node, decode_answer, decode_end, decode_start
 from oloproof.runner.supervisor import GRACE_S, LOAD_TIMEOUT_S
@@ -66,10 +67,15 @@ class Hand:
                 self.machine = started.machine
                 return started.declared
 
-    def wait_for_room(self) -> bool:
-        """Whether the cluster found room for it within :data:`PLACED_S`."""
-        there, _ = self._ray.wait([self.placed], timeout=PLACED_S)
-        return bool(there)
+    def comes(self, is_over: Callable[[], bool]) -> bool:
+        """Wait until the cluster has found room for it, and it has started: whether that was in time. It is not waited
+        for any longer once that ``is_over``."""
+        for there, within_s in ((self.placed, PLACED_S), (self.starting, LOAD_TIMEOUT_S + GRACE_S)):
+            until = monotonic() + within_s
+            while not self._ray.wait([there], timeout=HEARD_S)[0]:
+                if is_over() or monotonic() >= until:
+                    return False
+        return not is_over()
 
     def run(self, order: RunCase) -> Ran:
         """Errors: Lost."""
@@ -149,6 +155,9 @@ class Hands:
         self._until = inf
         self._over = False
         self._logs: list[str] = []
+        self._replacing: list[Thread] = []
+        self.declared = Declared()
+        """What the system declares, on each machine."""
         self.losses = Losses()
 
     @property
@@ -206,37 +215,43 @@ class Hands:
             self.losses.workers += 1
             self.losses.where, self.losses.why = hand.machine, why
             self._coming += 1
+            thread = Thread(target=self._replace, args=(hand.slots,), name="oloproof-ray", daemon=True)
+            self._replacing.append(thread)
+            thread.start()
         hand.kill()
-        Thread(target=self._replace, args=(hand.slots,), name="oloproof-ray", daemon=True).start()
 
     def end(self) -> None:
-        """Nobody is asked any more."""
+        """Nobody is asked any more, and nobody comes any more."""
         with self._changed:
             self._over = True
             self._changed.notify_all()
+        for thread in self._replacing:
+            thread.join(ENDED_S)
 
     def _replace(self, slots: int) -> None:
         for _ in range(FRUITLESS):
-            with self._changed:
-                if self._over:
-                    break
+            if self._is_over():
+                break
             try:
                 hand = self._hire(slots)
-                if not hand.wait_for_room():
+                if hand.comes(self._is_over):
+                    if hand.started(self._config) == self.declared:
+                        self.add(hand)
+                        break
+                elif not self.working:
                     hand.kill()
-                    if self.working:
-                        continue
                     break
-                hand.started(self._config)
+                hand.kill()
             except (Lost, OloproofError):
                 continue
             except Exception:  # Ray itself is gone
                 break
-            self.add(hand)
-            break
         with self._changed:
             self._coming -= 1
             self._changed.notify_all()
+
+    def _is_over(self) -> bool:
+        return self._over
 
 
 def hired(ray: Any, hands: list[Hand], config: str) -> tuple[list[Hand], Declared, tuple[str, ...]]:
@@ -246,20 +261,24 @@ def hired(ray: Any, hands: list[Hand], config: str) -> tuple[list[Hand], Declare
     """
     _, late = ray.wait([hand.placed for hand in hands], num_returns=len(hands), timeout=PLACED_S)
     why = f"the cluster had no room for it within {PLACED_S:g} s" if late else ""
-    started, declared = [], Declared()
+    started: list[tuple[Hand, Declared]] = []
     for hand in hands:
         if hand.placed in late:
             hand.kill()
             continue
         try:
-            declared = hand.started(config)
+            started.append((hand, hand.started(config)))
         except Lost as exc:
             why = str(exc)
-            continue
-        started.append(hand)
     if not started:
         hint = "each worker takes a CPU of the cluster's, and needs oloproof and what the system imports on its machine"
         raise BrokenError(f"no worker could be started on the Ray cluster: {why}", code="OLO432", hint=hint)
+    (first, declared), *rest = started
+    for hand, other in rest:
+        if other != declared:
+            what = f"the system has other files or another version on {hand.machine} than on {first.machine}"
+            hint = "share one directory between the machines, or write `ray: {code: upload}` to send its files along"
+            raise UsageError(Problem("OLO438", what, hint, file=config))
     missing = len(hands) - len(started)
     told = () if not missing else (f"{missing} of {len(hands)} Ray workers could not be started: {why}",)
-    return started, declared, told
+    return [hand for hand, _ in started], declared, told

@@ -81,6 +81,7 @@ class RaySystem:
         each, more = divmod(self._kind.concurrency, most)
         hands = [self._hire(each + (n < more)) for n in range(most)]
         started, self.identity, self._warnings = hired(self._ray, hands, self._config)
+        self._hands.declared = self.identity
         for hand in started:
             self._hands.add(hand)
         self._pool = Pool(self._ask, concurrency=self._hands.slots, launching=self._kind.launching)
