@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ rules:
 block_on: [FAIL]
 warn_on: [INSUFFICIENT_EVIDENCE]
 """
-NO_BASELINE = "there is no baseline to compare with: `run --baseline RUN_OR_FILE`"
+NO_BASELINE = "there is no baseline to compare with: `run --baseline BASELINE`"
 SEQUENCE = {"type": "agent_tool_sequence"}
 
 
@@ -263,7 +264,8 @@ def test_a_comparison_says_what_broke_on_the_pull_request(job: Path) -> None:
     oloproof(job, "run", "--no-gate")
     (job / "app.py").write_text(app)
     oloproof(job, "run", "--no-gate")
-    done = oloproof(job, "compare", "latest", "latest~1", "--github", "--markdown", "compared.md")
+    written = ("--markdown", "compared.md", "--junit", "compared.xml", "--sarif", "compared.sarif")
+    done = oloproof(job, "compare", "latest", "latest~1", "--github", *written)
     text = (job / "compared.md").read_text()
     assert (job / "summary.md").read_text() == text
     assert text.startswith("## BLOCK · `small`\n\n`BLOCK (exit 1): no-new FAIL`\n\n`since the baseline ")
@@ -273,5 +275,16 @@ def test_a_comparison_says_what_broke_on_the_pull_request(job: Path) -> None:
     assert rule.startswith("::error title=oloproof rule/no-new,file=agent/release.yaml,line=7::no-new is FAIL")
     assert broke == (
         "::error title=oloproof criterion/right,file=agent/cases.jsonl,line=2::"
-        "c 2: right passed in the baseline and fails now"
+        "c 2: right passed in the baseline and fails now; where the calls part: nowhere: the calls are the same"
     )
+    assert places(job / "compared.sarif") == {
+        ("rule/no-new", ""): ("error", "agent/release.yaml", 7),
+        ("criterion/right", "c 2"): ("error", "agent/cases.jsonl", 2),
+    }
+    log = json.loads((job / "compared.sarif").read_text())
+    assert log["runs"][0]["automationDetails"]["id"] == "oloproof/small/comparison/"
+    rules, changes = ET.parse(job / "compared.xml").getroot()
+    assert [test.get("name") for test in rules if test.find("failure") is not None] == ["no-new"]
+    (broken,) = changes
+    assert (broken.get("classname"), broken.get("name"), changes.get("failures")) == ("right", "c 2", "1")
+    assert [each.get("message", "").partition(";")[0] for each in broken] == ["passed in the baseline and fails now"]

@@ -202,7 +202,7 @@ def test_a_slice_or_a_criterion_that_only_one_run_has_is_told(saved: Path) -> No
         assert f"not compared with the baseline: {what}" in done.lines
     assert done.code == 3
     assert "the baseline was not judged by this criterion" in done.out
-    assert "name one judged by the same criteria: oloproof run --baseline RUN_OR_FILE" in done.lines
+    assert "name one judged by the same criteria: oloproof run --baseline BASELINE" in done.lines
     found = oloproof(saved, "compare", "latest", "base.json", "--json").json
     assert [criterion["id"] for criterion in found["criteria"]] == ["right"]
     assert found["slices"] == []

@@ -16,10 +16,10 @@ from oloproof.reports.case import case_view
 from oloproof.reports.comparison import comparison_notes, comparison_tables
 from oloproof.reports.github import workflow_commands
 from oloproof.reports.html import Entry, report_page
-from oloproof.reports.junit import junit
+from oloproof.reports.junit import comparison_junit, junit
 from oloproof.reports.lists import failure_table, verdict_table
-from oloproof.reports.remarks import remarks
-from oloproof.reports.sarif import sarif
+from oloproof.reports.remarks import comparison_remarks, remarks
+from oloproof.reports.sarif import comparison_sarif, sarif
 from oloproof.reports.tap import tap
 from oloproof.reports.view import view
 
@@ -83,11 +83,22 @@ def test_annotations(name: str, golden: Golden) -> None:
     golden(f"{name}.annotations.txt", "".join(told))
 
 
+PARTINGS = {"case_004": "call 2: delete, and search before"}
+
+
 def test_markdown_of_a_comparison(golden: Golden) -> None:
     report = specimens.compared()
     golden("compared.report.md", markdown.render(view(report)))
-    tables = comparison_tables(report, {"case_004": "call 2: delete, and search before"})
+    tables = comparison_tables(report, PARTINGS)
     golden("compared.md", markdown.render_comparison(view(report), tables, comparison_notes(report.comparison)))
+
+
+def test_ci_formats_of_a_comparison(golden: Golden) -> None:
+    report = specimens.compared()
+    drawn, comparison = view(report), report.comparison
+    golden("compared.xml", "".join(comparison_junit(drawn, comparison, PARTINGS)))
+    told = comparison_remarks(drawn, comparison, specimens.places(), PARTINGS)
+    golden("compared.sarif", "".join(comparison_sarif(drawn, told)).replace(f'"{__version__}"', '"x.y.z"'))
 
 
 @pytest.mark.parametrize("name", REPORTS)

@@ -76,6 +76,10 @@ markdown_option = click.option("--markdown", type=OutputFile(), help="Also write
 github_option = click.option(
     "--github", is_flag=True, help="In GitHub Actions: also write the job summary and annotations."
 )
+junit_option = click.option("--junit", type=OutputFile(), help="Also write JUnit XML to this file.")
+sarif_option = click.option(
+    "--sarif", type=OutputFile(), help="Also write SARIF 2.1.0 to this file, for code scanning."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 
 
@@ -125,8 +129,8 @@ def report_options(command: F) -> F:
         github_option,
         click.option("--html", type=OutputFile(), help="Also write one HTML file that opens offline."),
         click.option("--tap", type=OutputFile(), help="Also write TAP to this file."),
-        click.option("--sarif", type=OutputFile(), help="Also write SARIF 2.1.0 to this file, for code scanning."),
-        click.option("--junit", type=OutputFile(), help="Also write JUnit XML to this file."),
+        sarif_option,
+        junit_option,
         markdown_option,
         json_option,
     ):

@@ -18,10 +18,12 @@ from oloproof.cli.common import (
     config_option,
     github_option,
     json_option,
+    junit_option,
     markdown_option,
     named_config,
     print_json,
     print_rendered,
+    sarif_option,
     write_file,
 )
 from oloproof.errors import Problem, UsageError
@@ -51,6 +53,8 @@ from oloproof.store import Store
 @click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
 @click.option("--html", type=OutputFile(), help="Also write one HTML file that opens offline.")
 @markdown_option
+@junit_option
+@sarif_option
 @github_option
 @click.option("--no-content", is_flag=True, help="With --html: leave inputs, outputs, arguments and results out.")
 @json_option
@@ -62,12 +66,16 @@ def command(
     no_gate: bool,
     html: Path | None,
     markdown: Path | None,
+    junit: Path | None,
+    sarif: Path | None,
     github: bool,
     no_content: bool,
     as_json: bool,
 ) -> None:
     """Compare a run with another one, or with a baseline file, case by case.
 
+    CANDIDATE is a run: an id, a unique part of one, latest or latest~1. BASELINE is another run, or a file that
+    `oloproof baseline save` wrote.
     The policy's rules that compare are decided; the others are `oloproof gate`'s.
 
     \b
@@ -85,7 +93,8 @@ def command(
         was = baseline_named(store, baseline, config)
         comparison = pipeline.compare(store, header, was, policy=policy, membership=membership)
         report = pipeline.comparison_report(store, header, comparison, policy, gated=not no_gate)
-        drawn = not as_json or html or markdown or github
+        written = _Written(markdown=markdown, junit=junit, sarif=sarif, github=github)
+        drawn = not as_json or html or written.is_any
         found = _Found(
             report=report,
             notes=(*pipeline.caveats(header, was), *comparison_notes(comparison)),
@@ -94,7 +103,7 @@ def command(
         )
         if html is not None:
             _write_page(html, found, store, was, content=not no_content)
-        told = _write_markdown(found, store, markdown=markdown, github=github) if markdown or github else ()
+        told = _write(written, found, store) if written.is_any else ()
     if as_json:
         print_json(comparison_report_document(report))
     else:
@@ -113,6 +122,20 @@ class _Found(Struct, frozen=True, kw_only=True):
     config: Path
 
 
+class _Written(Struct, frozen=True, kw_only=True):
+    """In which forms that are drawn from a view a comparison is asked for."""
+
+    markdown: Path | None
+    junit: Path | None
+    sarif: Path | None
+    github: bool
+
+    @property
+    def is_any(self) -> bool:
+        """Something is asked for."""
+        return bool(self.markdown or self.junit or self.sarif or self.github)
+
+
 def _write_page(path: Path, found: _Found, store: Store, baseline: Baseline, *, content: bool) -> None:
     from oloproof.pipeline.paging import changed_entries
     from oloproof.reports.html import comparison_page
@@ -128,24 +151,36 @@ def _write_page(path: Path, found: _Found, store: Store, baseline: Baseline, *, 
     write_file(path, page)
 
 
-def _write_markdown(found: _Found, store: Store, *, markdown: Path | None, github: bool) -> tuple[str, ...]:
+def _write(written: _Written, found: _Found, store: Store) -> tuple[str, ...]:
     """Write what is asked for; the annotations that are still to be printed."""
-    from oloproof.cli.places import run_places
-    from oloproof.reports.github import workflow_commands
-    from oloproof.reports.markdown import render_comparison
-    from oloproof.reports.remarks import comparison_remarks
-
     report = found.report
     assert report.comparison is not None
     drawn = view(report, config=named_config(found.config))
-    text = render_comparison(drawn, comparison_tables(report, found.partings), found.notes)
-    if markdown is not None:
-        write_file(markdown, [text])
-    if not github:
+    if written.markdown is not None or written.github:
+        from oloproof.reports.markdown import render_comparison
+
+        text = render_comparison(drawn, comparison_tables(report, found.partings), found.notes)
+        if written.markdown is not None:
+            write_file(written.markdown, [text])
+        if written.github:
+            actions.summarize(text)
+    if written.junit is not None:
+        from oloproof.reports.junit import comparison_junit
+
+        write_file(written.junit, comparison_junit(drawn, report.comparison, found.partings))
+    if written.sarif is None and not written.github:
         return ()
-    actions.summarize(text)
-    places = run_places(store, report.run, found.config)
-    return tuple(workflow_commands(comparison_remarks(drawn, report.comparison, places), inspect=drawn.inspect))
+    from oloproof.cli.places import run_places
+    from oloproof.reports.github import workflow_commands
+    from oloproof.reports.remarks import comparison_remarks
+    from oloproof.reports.sarif import comparison_sarif
+
+    remarks = tuple(
+        comparison_remarks(drawn, report.comparison, run_places(store, report.run, found.config), found.partings)
+    )
+    if written.sarif is not None:
+        write_file(written.sarif, comparison_sarif(drawn, remarks))
+    return tuple(workflow_commands(remarks, inspect=drawn.inspect)) if written.github else ()
 
 
 def _print(found: _Found, comparison: Comparison) -> None:

@@ -35,7 +35,11 @@ from oloproof.project import load, read_cases
 )
 @metadata_option
 @strict_option
-@click.option("--baseline", metavar="RUN_OR_FILE", help="Compare with it, for the rules that compare.")
+@click.option(
+    "--baseline",
+    metavar="BASELINE",
+    help="Compare with this run (an id, latest~1) or baseline file, for the rules that compare.",
+)
 @click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
 @click.option("--run-id-file", type=OutputFile(), help="Write the run's id to this file when it starts.")
 @json_events_option

@@ -43,7 +43,11 @@ AMOUNT = Amount(min=0, min_open=True, max=1e9)
     type=click.IntRange(min=1, max=MOST_TRIALS),
     help="How often each case is tried, instead of what the project says.",
 )
-@click.option("--baseline", metavar="RUN_OR_FILE", help="Compare with it, for the rules that compare.")
+@click.option(
+    "--baseline",
+    metavar="BASELINE",
+    help="Compare with this run (an id, latest~1) or baseline file, for the rules that compare.",
+)
 @click.option(
     "--stop-early/--no-stop-early", default=None, help="End the run once its verdict is settled; default: the policy's."
 )

@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--oloproof-baseline",
         default=None,
-        metavar="RUN_OR_FILE",
+        metavar="BASELINE",
         help="Compare the run with this one, for the rules that compare.",
     )
     parser.addini(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import to_builtins
 
@@ -85,6 +85,13 @@ def changes_in_words(comparison: Comparison) -> str:
     ]
     told = ", ".join(f"{count} {what}" for count, what in counts if count)
     return f"since the baseline {inert(comparison.baseline)}: {f'cases: {told}' if told else 'no case changed'}"
+
+
+def changed_text(case: str, now: Literal["broken", "lost"], partings: Partings) -> str:
+    """What became of a case that is worse than in the baseline, inert: "passed in the baseline and fails now"."""
+    what = "passed in the baseline and fails" if now == "broken" else "had a verdict in the baseline and has none"
+    parting = partings.get(case)
+    return f"{what} now" if parting is None else f"{what} now; where the calls part: {inert(parting)}"
 
 
 def _flips(row: PairRow, partings: Partings) -> Iterator[tuple[str, str, str, str]]:

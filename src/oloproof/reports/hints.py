@@ -113,11 +113,11 @@ def _next_step(report: Report, decision: Decision, typed: Typed) -> Fact:
                     if report.comparison is None
                     else "name one judged by the same criteria"
                 )
-                return Fact(step, typed.project("run", "--baseline", "RUN_OR_FILE"))
+                return Fact(step, typed.project("run", "--baseline", "BASELINE"))
             if isinstance(decision.finding, PairFinding) and decision.finding.missing:
                 count = decision.finding.missing
                 step = f"see which {count} of {decision.finding.n} pairs {'is' if count == 1 else 'are'} missing"
-                return Fact(step, typed("compare", "RUN_OR_FILE"))
+                return Fact(step, typed("compare", "BASELINE"))
             if decision.finding.missing:
                 return Fact(_what_is_missing(report, decision), typed("inspect", "--missing"))
             if settling_of(about := subject(report, decision)) is not None:

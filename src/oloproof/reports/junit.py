@@ -7,10 +7,12 @@ verdicts: only texts that :func:`~oloproof.reports.inert.inert` made legal in XM
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import assert_never
 
+from oloproof.model.comparison import Comparison
+from oloproof.reports.comparison import changed_text
 from oloproof.reports.contrast import contrast
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.lists import case_name, reason_text, steps_text
@@ -20,10 +22,20 @@ from oloproof.reports.view import DecisionRow, VerdictRow, View
 
 def junit(view: View, verdict_rows: Iterable[VerdictRow]) -> Iterator[str]:
     """The document in pieces. ``verdict_rows`` are those of the run that the view shows; the excluded are no test."""
+    return _document(view, _cases(view, verdict_rows))
+
+
+def comparison_junit(view: View, comparison: Comparison, partings: Mapping[str, str]) -> Iterator[str]:
+    """The document in pieces: the rules that compare, and each case that was fixed, is broken or lost its verdict.
+    ``partings`` say by case where the calls part."""
+    return _document(view, _changes(comparison, partings))
+
+
+def _document(view: View, suite: Iterable[str]) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f"<testsuites{_attributes(name=view.project)}>\n"
     yield from _gate(view)
-    yield from _cases(view, verdict_rows)
+    yield from suite
     yield "</testsuites>\n"
 
 
@@ -94,6 +106,28 @@ def _cases(view: View, rows: Iterable[VerdictRow]) -> Iterator[str]:
             case _:
                 assert_never(row.verdict)
     yield "</testsuite>\n"
+
+
+def _changes(comparison: Comparison, partings: Mapping[str, str]) -> Iterator[str]:
+    criteria = comparison.criteria
+    failed, missing = (
+        sum(map(len, ids)) for ids in ([c.broken_cases for c in criteria], [c.lost_cases for c in criteria])
+    )
+    tests = failed + missing + sum(len(each.fixed_cases) for each in criteria)
+    yield f"<testsuite{_attributes(name='changes', tests=tests, failures=failed, errors=0, skipped=missing)}>\n"
+    for each in criteria:
+        for case in each.broken_cases:
+            message = _attributes(type="fail", message=changed_text(case, "broken", partings))
+            yield _test(_changed(each.id, case), f"<failure{message}/>")
+        for case in each.lost_cases:
+            yield _test(_changed(each.id, case), _skipped(changed_text(case, "lost", partings)))
+        for case in each.fixed_cases:
+            yield _test(_changed(each.id, case), "")
+    yield "</testsuite>\n"
+
+
+def _changed(criterion: str, case: str) -> dict[str, str]:
+    return {"classname": inert(criterion), "name": inert(case)}
 
 
 def _failure(row: VerdictRow) -> str:

@@ -144,7 +144,7 @@ def slice_rows(comparison: Comparison, tests: Sequence[SliceTest], *, level: flo
 def pair_reason_in_words(finding: PairFinding | NoBaseline, reason: PairReason) -> str:
     """Why a rule that compares is decided as it is."""
     if isinstance(finding, NoBaseline):
-        return "there is no baseline to compare with: `run --baseline RUN_OR_FILE`"
+        return "there is no baseline to compare with: `run --baseline BASELINE`"
     bounds = interval_text((finding.lower, finding.upper))
     broken = f"{finding.table.broken} newly broken{_confirmed(finding)}, {finding.limit} allowed"
     match reason:

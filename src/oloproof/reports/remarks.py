@@ -6,13 +6,14 @@ never silent, and whatever blocks is an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from oloproof.model.comparison import Comparison
 from oloproof.model.places import Place, Places
+from oloproof.reports.comparison import changed_text
 from oloproof.reports.contrast import contrast
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.lists import case_name, reason_text, steps_text
@@ -71,17 +72,20 @@ def rule_remarks(view: View, places: Places) -> Iterator[Remark]:
         yield Remark(level="error", about=GATE, text=view.gate, identity=identity, place=places.config)
 
 
-def comparison_remarks(view: View, comparison: Comparison, places: Places) -> Iterator[Remark]:
-    """What a comparison remarks: on its rules, then on the cases that broke or lost their verdict."""
+def comparison_remarks(
+    view: View, comparison: Comparison, places: Places, partings: Mapping[str, str]
+) -> Iterator[Remark]:
+    """What a comparison remarks: on its rules, then on the cases that broke or lost their verdict. ``partings`` say by
+    case where the calls part."""
     yield from rule_remarks(view, places)
     for criterion in comparison.criteria:
         name = inert(criterion.id)
         level: Level = "error" if _blocks(view, name) else "warning"
         for case in criterion.broken_cases:
-            text = f"{inert(case)}: {name} passed in the baseline and fails now"
+            text = f"{inert(case)}: {name} {changed_text(case, 'broken', partings)}"
             yield _changed_remark(view, name, case, text=text, level=level, places=places)
         for case in criterion.lost_cases:
-            text = f"{inert(case)}: {name} had a verdict in the baseline and has none now"
+            text = f"{inert(case)}: {name} {changed_text(case, 'lost', partings)}"
             yield _changed_remark(view, name, case, text=text, level="note", places=places)
 
 

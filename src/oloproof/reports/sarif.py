@@ -28,21 +28,28 @@ _ESCAPES = str.maketrans({"\\": r"\\", "[": r"\[", "]": r"\]", "{": "{{", "}": "
 
 
 def sarif(view: View, verdict_rows: Iterable[VerdictRow], places: Places) -> Iterator[str]:
-    """The document in pieces. ``verdict_rows`` are those of the run that the view shows.
+    """The document in pieces. ``verdict_rows`` are those of the run that the view shows."""
+    return _document(view, remarks(view, verdict_rows, places), category="")
 
-    The results come first, since which criteria they are about is known once they are written.
-    """
+
+def comparison_sarif(view: View, found: Iterable[Remark]) -> Iterator[str]:
+    """The document in pieces, of what a comparison remarks. Its alerts are its own, and close no alert of a run."""
+    return _document(view, found, category="comparison/")
+
+
+def _document(view: View, found: Iterable[Remark], *, category: str) -> Iterator[str]:
+    """The results come first, since which criteria they are about is known once they are written."""
     about = dict.fromkeys(RULE + row.rule for row in view.decisions)
     yield f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [{{"results": ['
     separator = "\n"
-    for remark in remarks(view, verdict_rows, places):
+    for remark in found:
         about.setdefault(remark.about)
         yield separator + json.dumps(_result(remark))
         separator = ",\n"
     rules = [{"id": name, "shortDescription": {"text": _message(_description(name))}} for name in about]
     run = {
         "tool": {"driver": {"name": "oloproof", "semanticVersion": __version__, "rules": rules}},
-        "automationDetails": {"id": f"oloproof/{quote(view.project, safe='')}/"},
+        "automationDetails": {"id": f"oloproof/{quote(view.project, safe='')}/{category}"},
         "invocations": [
             {
                 "executionSuccessful": view.exit_code != ExitCode.BROKEN,

@@ -113,7 +113,7 @@ def test_what_more_cases_would_settle_is_planned_afresh(finding: Finding, rule: 
 
 def test_a_rule_that_compares_asks_for_a_baseline() -> None:
     (step,) = steps(undecided(NoBaseline(kind="superiority"), reason="no_baseline"))
-    assert step == Fact("name a run to compare with", "oloproof run --baseline RUN_OR_FILE")
+    assert step == Fact("name a run to compare with", "oloproof run --baseline BASELINE")
 
 
 def test_a_rule_that_asks_for_a_number_of_cases_names_it() -> None:
