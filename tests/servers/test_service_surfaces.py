@@ -249,6 +249,21 @@ def test_a_client_that_does_not_read_loses_its_stream_and_nothing_else() -> None
     during(lambda: plain(scripted(STEP, STEP, tools=[tool], checkpoint_store=store)), slow, limits=limits)
 
 
+def test_a_grpc_client_that_does_not_read_has_its_run_stopped() -> None:
+    store, tool = Told(), Held("x" * (16 * 2**20))
+    tool.go.set()
+
+    async def slow(running: Live) -> None:
+        async with grpc.aio.insecure_channel(running.rpc) as channel:
+            call = stubs.AgentServiceStub(channel).Converse(pb.ConverseRequest(**body()))
+            await call.read()
+            await store.stopped.wait()
+            assert kinds(await running.rest(resume_run_id="nothing")) == ["run_failed"]
+
+    limits = ServiceLimits(longest_send_s=0.2)
+    during(lambda: plain(scripted(STEP, STEP, tools=[tool], checkpoint_store=store)), slow, limits=limits)
+
+
 @pytest.mark.parametrize(
     "said",
     [

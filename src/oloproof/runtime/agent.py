@@ -12,16 +12,14 @@ from typing import Any, Final
 
 from msgspec.json import decode, encode
 
-from oloproof.errors import RecordError
 from oloproof.model.values import snapshot
-from oloproof.record.case import CurrentCase, current_case
 from oloproof.record.steps import exception_text, printable
 from oloproof.runtime import kernel
 from oloproof.runtime.errors import StateError
 from oloproof.runtime.gates import Approval, Terms
 from oloproof.runtime.kernel import AskApprover, AskPlanner, CallTool, Effect, Event, Judge, Rest, advance
 from oloproof.runtime.policy import Limits, Policy
-from oloproof.runtime.recording import to_trajectory
+from oloproof.runtime.recording import hand_over
 from oloproof.runtime.session import Keeping, checked_approvals
 from oloproof.runtime.sinks import AuditSink, MemoryAuditSink
 from oloproof.runtime.state import OVER, ApprovalRequest, RunState
@@ -117,7 +115,7 @@ class Agent:
                 break
             state, _ = advance(self.terms, state, self._done_effect(state, effect))
         if self._record and isinstance(state.at, OVER):
-            self._hand_over(state)
+            hand_over(state, terms=self.terms, audit=self.audit, name=self._name)
         return state
 
     def _done_effect(self, state: RunState, effect: Effect) -> Event:
@@ -173,14 +171,6 @@ class Agent:
             return kernel.JudgeRaised(exception_text(error), self._clock() - start)
         return kernel.Judged(accepted, self._clock() - start)
 
-    def _hand_over(self, state: RunState) -> None:
-        """Record the run as the current case's trajectory, where there is a case."""
-        case = case_or_none()
-        if case is not None:
-            trail = [record for record in self.audit.records if record.run == state.key]
-            told = to_trajectory(state, limits=self.terms.limits, audit=trail, agent=self._name, tools=self.terms.tools)
-            case.agent_trajectory(told)
-
 
 class TimeoutOver(Exception):
     """A call was not back in time."""
@@ -210,11 +200,3 @@ def within(seconds: float, function: Callable[..., Any], arguments: dict[str, An
     if error is not None:
         raise error
     return value
-
-
-def case_or_none() -> CurrentCase | None:
-    """The case that this code runs for, None outside one."""
-    try:
-        return current_case()
-    except RecordError:
-        return None

@@ -18,6 +18,9 @@ NONE: Final = ""
 """What the first record names as the digest before it."""
 
 FIRST: Final = "run_started"
+LAST: Final = "run_ended"
+CALLER_STOP: Final = "caller_stop"
+"""The one reason to stop after which a run can be resumed."""
 
 canonical = Encoder(order="sorted").encode
 
@@ -71,7 +74,7 @@ def chained(run: tuple[str, str], head: AuditHead | None, event: str, data: dict
     )
 
 
-AuditFault = Literal["changed", "removed", "reordered", "repeated", "unlinked", "no_nonce", "cut"]
+AuditFault = Literal["changed", "removed", "reordered", "repeated", "unlinked", "no_nonce", "added", "cut"]
 
 
 class AuditProblem(Struct, frozen=True, kw_only=True):
@@ -79,7 +82,8 @@ class AuditProblem(Struct, frozen=True, kw_only=True):
 
     ``changed``: the record is not what its digest says. ``removed``: the record ``seq`` is not there. ``reordered``: it
     stands after one with a higher number. ``repeated``: it is there twice. ``unlinked``: it does not name the digest of
-    the one before. ``no_nonce``: the run's first record holds none. ``cut``: the trail ends before the given head.
+    the one before. ``no_nonce``: the run's first record holds none. ``added``: it stands after the end of its run.
+    ``cut``: the trail ends before the given head.
     """
 
     tenant: str
@@ -113,6 +117,11 @@ def _digest(tenant: str, run_id: str, seq: int, event: str, data: dict[str, Any]
     return digest({"data": data, "event": event, "previous": previous, "run_id": run_id, "seq": seq, "tenant": tenant})
 
 
+def _goes_on(last: AuditRecord, record: AuditRecord) -> bool:
+    """Whether a record may follow the one that ended its run."""
+    return record.event == "resumed" and last.data.get("reason") == CALLER_STOP
+
+
 def _faults(trail: list[AuditRecord]) -> Iterable[AuditProblem]:
     tenant, run_id = trail[0].run
 
@@ -139,6 +148,8 @@ def _faults(trail: list[AuditRecord]) -> Iterable[AuditProblem]:
         before = by_number.get(seq - 1)
         if before is not None and by_number[seq].previous != before.digest:
             yield problem(seq, "unlinked")
+        if before is not None and before.event == LAST and not _goes_on(before, by_number[seq]):
+            yield problem(seq, "added")
     first = by_number.get(0)
     if first is not None:
         if first.previous != NONE:

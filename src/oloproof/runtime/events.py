@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, ValidationError, convert, to_builtins
 
+from oloproof.runtime.audit import CALLER_STOP
 from oloproof.runtime.decision import Act
-from oloproof.runtime.kernel import CALLER_STOP
 from oloproof.runtime.state import (
     ApprovalRequest,
     Asking,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from oloproof.model.values import equal, snapshot
 from oloproof.record.steps import exception_text, printable
-from oloproof.runtime.audit import FIRST, chained, digest
+from oloproof.runtime.audit import CALLER_STOP, FIRST, LAST, chained, digest
 from oloproof.runtime.decision import Act, Finish, Usage, is_json, own
 from oloproof.runtime.errors import StateError
 from oloproof.runtime.gates import Approval, Denial, Terms, first_denial, request_for
@@ -39,10 +39,6 @@ from oloproof.runtime.turn import Turn, ending, words
 
 MOST_ATTEMPTS: Final = 3
 """How often an idempotent call is started in all, when a crash keeps cutting it off."""
-
-
-CALLER_STOP: Final = "caller_stop"
-"""The one reason to stop after which a run can be resumed."""
 
 
 class Decided(Struct, frozen=True):
@@ -175,7 +171,7 @@ def begin(terms: Terms, goal: str, *, tenant: str, run_id: str, nonce: str, cont
     if reason is None:
         return state
     at = Stopped(reason)
-    last = chained(state.key, first.head, "run_ended", ending(at))
+    last = chained(state.key, first.head, LAST, ending(at))
     return replace(state, at=at, audit_head=last.head, outbox=(first, last))
 
 
@@ -190,7 +186,7 @@ def advance(terms: Terms, state: RunState, event: Event) -> tuple[RunState, Effe
     turn = Turn(terms, state)
     at = handler(turn, state.at, event)
     if isinstance(at, OVER):
-        turn.log("run_ended", **ending(at))
+        turn.log(LAST, **ending(at))
     following = turn.ended(at)
     return following, effect_of(following)
 

@@ -40,6 +40,7 @@ from oloproof.runtime.events import (
 from oloproof.runtime.faults import ends_the_task
 from oloproof.runtime.gates import Approval, Terms
 from oloproof.runtime.policy import Limits, Policy
+from oloproof.runtime.recording import case_or_none, hand_over
 from oloproof.runtime.registry import ToolRegistry
 from oloproof.runtime.session import Keeping, checked_approvals
 from oloproof.runtime.sinks import AuditSink, MemoryAuditSink
@@ -83,6 +84,9 @@ class AgentLoop:
     Collaborators are injected: a controller, tools, a store of checkpoints (``MemoryStore()`` by default) and an audit
     sink. A stream that its caller closes, or whose task is cancelled, stops its run (``caller_stop``) and leaves a
     checkpoint from which it can be resumed.
+
+    Inside ``current_case()`` a run that is over for good is recorded as the case's trajectory, in which ``name`` names
+    the agent, unless ``record`` is False.
     """
 
     def __init__(
@@ -94,6 +98,8 @@ class AgentLoop:
         config: AgentConfig | None = None,
         policy: Policy | None = None,
         audit: AuditSink | None = None,
+        name: str | None = None,
+        record: bool = True,
         clock: Callable[[], float] = monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -105,6 +111,7 @@ class AgentLoop:
         self.audit: AuditSink = MemoryAuditSink() if audit is None else audit
         self._keeping = Keeping(store if self._config.checkpoint_each_step else None, self.audit)
         self._in_memory = isinstance(store, MemoryStore) and isinstance(self.audit, MemoryAuditSink)
+        self._name, self._record = name, record
         self._clock, self._now = clock, now
         self._keepers = ThreadPoolExecutor(KEEPERS, "oloproof-store")  # it starts no thread before its first use
 
@@ -239,6 +246,8 @@ class _Session:
 
     async def _ending(self) -> Events:
         state, index = self._state, len(self._state.steps)
+        if self._loop._record and isinstance(state.at, OVER) and case_or_none() is not None:
+            await self._loop.off_loop(self._hand_over)
         if isinstance(state.at, Failed):
             error = state.at.error
             yield self._event(AgentEventKind.RUN_FAILED, error_code=error.code, message=error.message)
@@ -247,6 +256,9 @@ class _Session:
             yield self._event(AgentEventKind.PHASE_CHANGED, step_index=index, phase=AgentPhase.FINALIZING)
             yield self._event(AgentEventKind.ANSWER_DELTA, text=_text(state.at.answer))
         yield self._event(AgentEventKind.RUN_COMPLETED, result=result_of(state, self._request))
+
+    def _hand_over(self) -> None:
+        hand_over(self._state, terms=self._terms, audit=self._loop.audit, name=self._loop._name)
 
     async def halt(self) -> None:
         """The caller is gone: stop the run where it is, and keep that. A run at rest stays there: what it waits for has

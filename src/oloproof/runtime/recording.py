@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from oloproof.errors import RecordError
+from oloproof.record.case import CurrentCase, current_case
 from oloproof.record.steps import AgentConstraintCheck, AgentStep, AgentTrajectory
 from oloproof.runtime.audit import AuditRecord, verify_audit
 from oloproof.runtime.decision import Act
+from oloproof.runtime.gates import Terms
 from oloproof.runtime.policy import Limits
+from oloproof.runtime.sinks import AuditSink
 from oloproof.runtime.state import (
     Calling,
     Completed,
@@ -19,6 +23,27 @@ from oloproof.runtime.state import (
     StepOutcome,
 )
 from oloproof.runtime.tools import Tool
+
+
+def hand_over(state: RunState, *, terms: Terms, audit: AuditSink, name: str | None) -> None:
+    """Record a run that is over as the current case's trajectory, where there is a case; ``name`` names the agent.
+
+    Errors: RecordError where the case has been recorded already.
+    """
+    case = case_or_none()
+    if case is not None:
+        trail = [record for record in audit.records if record.run == state.key]
+        told = to_trajectory(state, limits=terms.limits, audit=trail, agent=name, tools=terms.tools)
+        case.agent_trajectory(told)
+
+
+def case_or_none() -> CurrentCase | None:
+    """The case that this code runs for, None outside one."""
+    try:
+        return current_case()
+    except RecordError:
+        return None
+
 
 _ENDINGS: dict[RunStatus, Any] = {RunStatus.COMPLETED: "success", RunStatus.FAILED: "failure"}
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from oloproof.record.steps import printable
+from oloproof.runtime.audit import CALLER_STOP
 from oloproof.runtime.errors import StateError
 from oloproof.runtime.gates import Approval
-from oloproof.runtime.kernel import CALLER_STOP
 from oloproof.runtime.sinks import AuditSink
 from oloproof.runtime.state import OVER, RunState
 from oloproof.runtime.stores import RunStore
@@ -25,7 +25,13 @@ class Keeping(Struct, frozen=True):
         """Save the state, then write its audit records. What the state says is done only after that."""
         if self.store is not None:
             self.store.save(state)
-        self.audit.append(state.outbox)
+        try:
+            self.audit.append(state.outbox)
+        except StateError:
+            # A session that found the run over, or could not go on with it, may have written them in the meantime. The
+            # store has let this one save, so it alone goes on from here; without a store nothing says so.
+            if self.store is None or self.audit.head(state.key) != state.audit_head:
+                raise
 
     def require_new(self, tenant: str, run_id: str) -> None:
         """Errors: StateError where the run id is in the store or the trail."""

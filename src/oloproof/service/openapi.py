@@ -59,6 +59,10 @@ def description(*, asks_tokens: bool) -> dict[str, Any]:
     for status, words in _REFUSALS.items():
         if status != "401" or asks_tokens:
             responses[status] = _answer(words, error)
+    responses["503"] = {
+        "description": "Too many connections are open.",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
     operation = {
         "operationId": "converse",
         "summary": "Start a run, or go on with one, and stream its events.",

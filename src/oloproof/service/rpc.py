@@ -29,11 +29,20 @@ _CODES: Final = {
 }
 
 
+SHORTEST_AGE_S: Final = 60.0
+"""Of a connection, whatever a run may take: each new one costs a handshake."""
+
+
 def create_server(desk: Desk) -> Any:
     """A ``grpc.aio`` server without a port. It must be made in the event loop that it will run in."""
+    limits = desk.limits
+    age_s = max(limits.longest_run_s, SHORTEST_AGE_S)
     server = grpc.aio.server(
         options=[
-            ("grpc.max_receive_message_length", desk.limits.most_body_bytes),
+            # A client that reads nothing keeps even the end of its call from being sent: its connection ends some time.
+            ("grpc.max_connection_age_ms", _ms(age_s)),
+            ("grpc.max_connection_age_grace_ms", _ms(age_s + limits.longest_send_s)),
+            ("grpc.max_receive_message_length", limits.most_body_bytes),
             ("grpc.so_reuseport", 0),  # a port that is taken is an error
         ]
     )
@@ -67,6 +76,9 @@ class _Servicer(stubs.AgentServiceServicer):  # type: ignore[misc]  # generated 
         except Refused as refused:
             span.fail(refused.code)
             await context.abort(_CODES[refused.status], f"{refused.code}: {refused}")
+        except TimeoutError:  # its run is stopped by now
+            span.fail("send_timeout")
+            await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "send_timeout: the client does not read")
         finally:
             span.end()
 
@@ -80,11 +92,12 @@ class _Servicer(stubs.AgentServiceServicer):  # type: ignore[misc]  # generated 
         call = self._desk.call(ask_from(ask_of(request)), caller, Surface.GRPC)
         async with aclosing(converse(self._desk.service, call, parent=span)) as events:
             async for event in events:
-                try:
-                    async with asyncio.timeout(self._desk.limits.longest_send_s):
-                        await context.write(message_of(event))
-                except TimeoutError:
-                    await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "send_timeout: the client does not read")
+                async with asyncio.timeout(self._desk.limits.longest_send_s):
+                    await context.write(message_of(event))
+
+
+def _ms(seconds: float) -> int:
+    return min(int(seconds * 1000), 2**31 - 1)
 
 
 def _one(metadata: Iterable[tuple[str, str | bytes]], name: str) -> str | None:

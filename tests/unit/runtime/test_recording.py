@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 from fakes.runtime import Counted, acts, closed, script
 from oloproof.model.reading import final_answer
-from oloproof.runtime import Agent, Decision, Limits, Tool, Usage, to_trajectory
+from oloproof.runtime import (
+    Agent,
+    AgentLoop,
+    AgentRequest,
+    Decision,
+    JsonlAuditSink,
+    Limits,
+    RunContext,
+    ScriptedController,
+    SqliteStore,
+    Tool,
+    ToolRegistry,
+    Usage,
+    to_trajectory,
+)
 from oloproof.testing import recorded_case
 
 TEXT = closed(text={"type": "string"})
@@ -77,6 +93,57 @@ def test_inside_a_case_it_is_recorded_by_itself() -> None:
     with recorded_case("goal") as case:
         Agent([Counted().tool()], acts("a"), record=False).run("goal")
     assert case.trajectory is None
+
+
+def loop_of(*actions: Any, **fields: Any) -> AgentLoop:
+    tools = ToolRegistry([Counted().tool(cost=0.0), transfer(cost=0.0)])
+    return AgentLoop(controller=ScriptedController(actions, answer="done"), tools=tools, **fields)
+
+
+CTX = RunContext(tenant_id="acme", principal_id="alice")
+ASKED = AgentRequest(tenant_id="acme", principal_id="alice", goal="goal")
+
+
+def test_so_is_a_run_of_the_loop(tmp_path: Path) -> None:
+    actions = [Decision.act("tool", {"text": "a"}), Decision.act("transfer", {"text": "b"})]
+    for fields in ({}, {"checkpoint_store": SqliteStore(tmp_path / "r"), "audit": JsonlAuditSink(tmp_path / "a")}):
+        with recorded_case("goal") as case:
+            asyncio.run(loop_of(*actions, name="triage", **fields).run(CTX, ASKED))
+        assert case.trajectory is not None
+        assert checks(case.trajectory) == {"no_denied_action": True, "within_limits": True, "audit_verified": True}
+        assert told(case.trajectory.steps)[-2:] == [("handoff", "triage", "billing"), ("final", "billing", None)]
+    with recorded_case("goal") as case:
+        asyncio.run(loop_of(record=False).run(CTX, ASKED))
+    assert case.trajectory is None
+
+
+def test_a_run_of_the_loop_that_its_caller_stops_is_recorded_once_it_is_over() -> None:
+    loop = loop_of(Decision.act("tool", {"text": "a"}))
+
+    async def stopped() -> str:
+        stream = loop.stream(CTX, ASKED)
+        run_id = (await anext(stream)).run_id
+        await anext(stream)
+        await stream.aclose()
+        return run_id
+
+    with recorded_case("goal") as case:
+        run_id = asyncio.run(stopped())
+        assert case.trajectory is None
+        asyncio.run(loop.resume(CTX, run_id))
+    assert case.trajectory is not None
+    assert [step.kind for step in case.trajectory.steps] == ["tool_call", "tool_result", "final"]
+
+
+def test_who_reads_no_further_than_the_last_event_has_recorded_the_run() -> None:
+    async def read() -> None:
+        async for event in loop_of().stream(CTX, ASKED):
+            if event.result is not None:
+                return
+
+    with recorded_case("goal") as case:
+        asyncio.run(read())
+    assert case.trajectory is not None
 
 
 def test_a_trail_that_was_tampered_with_is_told() -> None:

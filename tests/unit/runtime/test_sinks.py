@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from oloproof.runtime import (
     Agent,
     AuditError,
     JsonlAuditSink,
+    MemoryAuditSink,
     MemoryStore,
     RunState,
     SqliteStore,
@@ -21,6 +23,7 @@ from oloproof.runtime import (
     read_audit,
     verify_audit,
 )
+from oloproof.runtime.audit import AuditRecord, chained
 
 
 def one_run(sink: JsonlAuditSink, **fields: Any) -> RunState:
@@ -103,3 +106,28 @@ def test_kill_9_during_a_call_loses_nothing_and_repeats_nothing(tmp_path: Path) 
     assert ([step.outcome.value for step in state.steps], state.answer) == (["interrupted"], "done")
     assert verify_audit(sink.records, heads=[state]) == []
     store.close()
+
+
+def test_what_is_added_after_the_end_of_a_run_is_found() -> None:
+    """Somebody who can compute a digest can write one more record; the run was over."""
+    agent = Agent([], acts())
+    state = agent.run("goal")
+    forged = chained(state.key, state.audit_head, "approval", {"granted": True, "approver": "the boss"})
+    (problem,) = verify_audit([*agent.audit.records, forged], heads=[state])
+    assert (problem.seq, problem.fault) == (forged.seq, "added")
+
+
+class Overtaken(MemoryAuditSink):
+    """A trail whose records another session, which found them in the saved state, has written a moment before."""
+
+    def append(self, records: Sequence[AuditRecord]) -> None:
+        super().append(records)
+        super().append(records)
+
+
+def test_records_that_another_session_brought_up_meanwhile_are_no_reason_to_fail() -> None:
+    audit = Overtaken()
+    state = Agent([Counted().tool()], acts("a"), store=MemoryStore(), audit=audit).run("goal")
+    assert (state.status.value, verify_audit(audit.records, heads=[state])) == ("completed", [])
+    with pytest.raises(StateError):  # without a store nothing says which of the two goes on
+        Agent([Counted().tool()], acts("a"), audit=Overtaken()).run("goal")

@@ -9,7 +9,21 @@ from typing import Any
 import httpx
 import pytest
 
-from fakes.service import ACME, AT, BETA, DESK, OWN, TOKENS, bearer, body, frames, kinds, posted, retrieving, scripted
+from fakes.service import (
+    ACME,
+    AT,
+    BETA,
+    DESK,
+    OWN,
+    TOKENS,
+    bearer,
+    body,
+    frames,
+    kinds,
+    posted,
+    retrieving,
+    scripted,
+)
 from oloproof.runtime import (
     CallTool,
     MemoryAuditSink,
