@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from contextvars import copy_context
 from datetime import UTC, datetime
 from functools import partial
@@ -179,6 +179,22 @@ class AgentLoop:
         )
         return Terms(tools=self._tools.toolset, policy=self._policy, limits=limits)
 
+    async def keep_whatever_cancels(self, state: RunState) -> bool:
+        """Keep a state, however often the waiting is cancelled: a task group cancels again and again, and an event loop
+        that ends cancels every task. Whether it was cancelled."""
+        was_cancelled = False
+        if self._in_memory:
+            self._keeping.keep(state)
+            return was_cancelled
+        keeping = asyncio.wrap_future(self._keepers.submit(copy_context().run, self._keeping.keep, state))
+        while not keeping.done():
+            try:
+                await asyncio.wait([keeping])
+            except asyncio.CancelledError:
+                was_cancelled = True
+        keeping.result()
+        return was_cancelled
+
     async def off_loop(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call what may wait for a disk, in a thread where it can. The threads are the loop's own: tools that hang in
         all of the others must not stop the runs that call no tool."""
@@ -186,18 +202,6 @@ class AgentLoop:
             return function(*arguments)
         call = partial(copy_context().run, function, *arguments)
         return await asyncio.get_running_loop().run_in_executor(self._keepers, call)
-
-    async def keep_whatever_cancels(self, state: RunState) -> None:
-        """Keep a state, however often the waiting is cancelled: a task group cancels again and again, and an event loop
-        that ends cancels every task."""
-        if self._in_memory:
-            self._keeping.keep(state)
-            return
-        keeping = asyncio.wrap_future(self._keepers.submit(copy_context().run, self._keeping.keep, state))
-        while not keeping.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([keeping])
-        keeping.result()
 
 
 class _Session:
@@ -264,7 +268,7 @@ class _Session:
         """The caller is gone: stop the run where it is, and keep that. A run at rest stays there: what it waits for has
         been asked, and may be answered yet."""
         if not self._kept:
-            return  # the last state that was kept is the checkpoint; saving it was cut off
+            return  # the last state could not be kept, and the one before it is the checkpoint
         if isinstance(self._state.at, (*OVER, Waiting)):
             return
         seconds = 0.0 if self._since is None else self._passed()
@@ -280,10 +284,12 @@ class _Session:
 
     async def _keep(self) -> None:
         try:
-            await self._loop.off_loop(self._loop._keeping.keep, self._state)
+            was_cancelled = await self._loop.keep_whatever_cancels(self._state)
         except StateError as error:
             raise AgentLoopError(_words(error), reason="not_resumable") from None
         self._kept = True
+        if was_cancelled:  # and now that nobody need guess what was kept, the run is stopped there
+            raise asyncio.CancelledError
 
     async def _happens(self, effect: kernel.Effect) -> kernel.Event:
         self._since = self._loop._clock()

@@ -268,6 +268,39 @@ def test_the_stop_of_a_run_is_kept_outside_the_event_loop_and_before_its_task_is
     assert get_ident() not in store.threads
 
 
+@pytest.mark.parametrize("revision", [0, 2])
+def test_a_caller_who_goes_away_while_a_state_is_saved_leaves_a_run_that_is_stopped(revision: int) -> None:
+    saving, go = Event(), Event()
+
+    class Slowly(Kept):
+        def save(self, state: RunState) -> None:
+            if state.revision == revision:
+                saving.set()
+                go.wait(60)
+            super().save(state)
+
+    store = Slowly()
+    ids: list[str] = []
+
+    async def left() -> None:
+        async def consume() -> None:
+            async for event in looped(STEP, checkpoint_store=store).stream(CTX, asked()):
+                ids[:] = [event.run_id]
+
+        task = asyncio.create_task(consume())
+        while not saving.is_set():
+            await asyncio.sleep(0)
+        task.cancel()
+        asyncio.get_running_loop().call_soon(go.set)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(left())
+    state = store.load("acme", ids[0])
+    assert state is not None
+    assert state.stop_reason == "caller_stop"
+
+
 def test_the_end_of_the_event_loop_waits_until_the_stop_is_kept() -> None:
     store = Kept()
 

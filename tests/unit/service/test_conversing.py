@@ -103,11 +103,21 @@ def test_what_cannot_be_resumed_is_told_in_the_stream() -> None:
     assert event.message == "there is no run 'nothing'"
 
 
+class Lengthy(Held):
+    """A tool with whose call an hour of the event loop's time has passed."""
+
+    async def invoke(self, ctx: Any, arguments: dict[str, Any]) -> AgentToolResult:
+        loop = asyncio.get_running_loop()
+        time = loop.time
+        loop.time = lambda: time() + 3600  # type: ignore[method-assign]
+        return await super().invoke(ctx, arguments)
+
+
 def test_a_run_that_takes_too_long_is_stopped_and_can_be_resumed() -> None:
     async def late() -> None:
-        store, tool = Told(), Held(idempotent=True)
+        store, tool = Told(), Lengthy(idempotent=True)
         loop = scripted(CallTool("tool", {"text": "a"}), tools=[tool], checkpoint_store=store)
-        events = await conversed(Service(loop=loop), call(longest_s=0.01))
+        events = await conversed(Service(loop=loop), call(longest_s=1800.0))
         assert kinds(events)[-2:] == ["tool_started", "run_failed"]
         assert (events[-1].error_code, store.stopped.is_set()) == ("deadline_exceeded", True)
         tool.go.set()
