@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from fakes import projects
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -38,16 +37,8 @@ TRIAGE: Rates = {
 
 
 def oloproof(directory: Path, *arguments: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "oloproof", *arguments],
-        cwd=directory,
-        env=os.environ | {"COLUMNS": "160"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stdout
+    done = projects.oloproof(directory, *arguments, columns=160)
+    return done.code, done.out
 
 
 def copied(name: str, directory: Path, *, method: str = "wilson") -> Path:

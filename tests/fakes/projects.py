@@ -104,10 +104,11 @@ class Done:
         return found["passed"], found["failed"], found["missing"], found["excluded"]
 
 
-def oloproof(directory: Path, *arguments: str | Path) -> Done:
-    """The command in this process, which is quicker; systems and evaluators have their own in any case."""
+def oloproof(directory: Path, *arguments: str | Path, columns: int | None = None) -> Done:
+    """The command in this process, which is quicker; systems and evaluators have their own in any case. ``columns`` is
+    how wide its terminal says that it is, None where it says nothing."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
-    with chdir(directory), _arguments(arguments), redirect_stdout(out), redirect_stderr(err):
+    with chdir(directory), _arguments(arguments), _environment(columns), redirect_stdout(out), redirect_stderr(err):
         try:
             main()
         except SystemExit as ended:
@@ -126,12 +127,22 @@ def _text(stream: io.TextIOWrapper) -> str:
 @contextmanager
 def _arguments(arguments: Sequence[str | Path]) -> Iterator[None]:
     before, sys.argv = sys.argv, ["oloproof", *map(str, arguments)]
-    environment = {name: os.environ.pop(name) for name in ("COLUMNS", "NO_COLOR") if name in os.environ}
     try:
         yield
     finally:
         sys.argv = before
-        os.environ.update(environment)
+
+
+@contextmanager
+def _environment(columns: int | None) -> Iterator[None]:
+    before = {name: os.environ.pop(name) for name in ("COLUMNS", "NO_COLOR") if name in os.environ}
+    if columns is not None:
+        os.environ["COLUMNS"] = str(columns)
+    try:
+        yield
+    finally:
+        os.environ.pop("COLUMNS", None)
+        os.environ.update(before)
 
 
 def started(directory: Path, *arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
