@@ -9,6 +9,9 @@ import pytest
 
 from fakes.projects import NONE_WRONG, Row, answered, oloproof, project
 
+pytestmark = pytest.mark.usefixtures("system_at_hand")
+
+
 FLOOR = "  - {id: floor, metric: right, min: 0.70}\n"
 COUNT = "  - {id: none-wrong, metric: right, kind: observed_count, max_failures: 0}\n"
 BASE = "version: 1\nrules:\n" + FLOOR + COUNT

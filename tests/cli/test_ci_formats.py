@@ -12,6 +12,9 @@ import pytest
 
 from fakes.projects import AGENT, RIGHT, answered, case, oloproof, project, spawned, write_lines
 
+pytestmark = pytest.mark.usefixtures("system_at_hand")
+
+
 POLICY = """version: 1
 rules:
   - id: none-wrong
@@ -176,6 +179,7 @@ def test_a_job_on_github_gets_a_summary_and_annotations(job: Path) -> None:
     assert (again.code, commands(again.out)) == (1, commands(done.out))
 
 
+@pytest.mark.usefixtures("in_a_worker")
 def test_an_agent_is_not_told_where_a_job_speaks_to_github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_ENV"):
         monkeypatch.setenv(name, str(tmp_path / "told"))

@@ -10,6 +10,9 @@ import pytest
 
 from fakes.projects import RIGHT, Row, answered, case, oloproof, project, spawned, write_lines
 
+pytestmark = pytest.mark.usefixtures("system_at_hand")
+
+
 NO_NEW = {"id": "no-new", "metric": "right", "kind": "max_new_failures", "max_new_failures": 0}
 NO_WORSE = {"id": "no-worse", "metric": "right", "kind": "non_inferiority", "margin": 0.3}
 

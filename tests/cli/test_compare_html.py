@@ -10,9 +10,12 @@ import pytest
 from fakes.pages import Tags, unpacked
 from fakes.projects import case, oloproof, project, write_lines
 
+pytestmark = pytest.mark.usefixtures("system_at_hand")
+
 AGENT = """
 import json
 from oloproof import *
+
 
 @system(records=("agent_trajectory/v1",))
 def run(name):

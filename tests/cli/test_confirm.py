@@ -15,9 +15,12 @@ from oloproof.model.run import Run
 from oloproof.pipeline import running
 from oloproof.pipeline.ports import Ports
 
+pytestmark = pytest.mark.usefixtures("system_at_hand")
+
 WHICH = """
 import json
 from oloproof import current_case
+
 
 def run(case):
     me = current_case()

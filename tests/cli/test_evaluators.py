@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fakes.projects import case, oloproof, project, write_lines
+
+pytestmark = pytest.mark.usefixtures("system_at_hand")
 
 
 def call(index: int, tool: str, **fields: Any) -> dict[str, Any]:

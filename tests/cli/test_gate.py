@@ -10,6 +10,9 @@ import pytest
 
 from fakes.projects import NONE_WRONG, REVIEWED, answered, oloproof, project, spawned
 
+pytestmark = pytest.mark.usefixtures("system_at_hand")
+
+
 WAITING = "BLOCK (exit 4): none-wrong MANUAL_REVIEW"
 
 

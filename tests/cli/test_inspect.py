@@ -9,6 +9,9 @@ import pytest
 
 from fakes.projects import AGENT, RIGHT, answered, case, oloproof, project
 
+pytestmark = pytest.mark.usefixtures("system_at_hand")
+
+
 EVALUATORS = [RIGHT, {"type": "agent_tool_sequence"}]
 
 
@@ -73,6 +76,7 @@ def test_formulas_are_defused(tmp_path: Path) -> None:
     assert [line.split(",")[0] for line in table[1:]] == ["'=1+1", "'@SUM(A1)", "'-1"]
 
 
+@pytest.mark.usefixtures("in_a_worker")
 def test_what_user_code_prints_is_in_its_cases_log_and_not_in_the_report(tmp_path: Path) -> None:
     app = "def run(case):\n    print('thinking about', case)\n    return {'answer': case}\n"
     directory = project(tmp_path, app=app, cases=answered("yes", "no"))
@@ -82,6 +86,7 @@ def test_what_user_code_prints_is_in_its_cases_log_and_not_in_the_report(tmp_pat
     assert "thinking about yes" in oloproof(directory, "inspect", "--case", "c1").lines
 
 
+@pytest.mark.usefixtures("in_a_worker")
 def test_what_user_code_prints_outside_of_cases_is_kept_with_the_run(tmp_path: Path) -> None:
     app = """
 import atexit

@@ -8,6 +8,9 @@ import pytest
 
 from fakes.projects import NONE_WRONG, answered, oloproof, project, write_lines
 
+pytestmark = pytest.mark.usefixtures("system_at_hand")
+
+
 FLOOR = {"id": "floor", "metric": "right", "min": 0.7}
 NO_WORSE = {"id": "no-worse", "metric": "right", "kind": "non_inferiority", "margin": 0.05}
 RULES = (FLOOR, NONE_WRONG, NO_WORSE)

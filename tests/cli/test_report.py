@@ -11,6 +11,9 @@ import pytest
 from fakes.pages import Tags, unpacked
 from fakes.projects import AGENT, NONE_WRONG, RIGHT, answered, case, oloproof, project, write_lines
 
+pytestmark = pytest.mark.usefixtures("system_at_hand")
+
+
 EVALUATORS = [RIGHT, {"type": "agent_tool_sequence"}]
 
 

@@ -10,6 +10,9 @@ import pytest
 
 from fakes.projects import AGENT, NONE_WRONG, RIGHT, Done, answered, case, oloproof, project, write_lines
 
+pytestmark = pytest.mark.usefixtures("system_at_hand")
+
+
 FLOOR = {"id": "floor", "metric": "right", "min": 0.8}
 CURTAILMENT = {"method": "curtailment"}
 HYBRID = {"method": "hybrid", "rules": ["floor"]}
@@ -177,6 +180,7 @@ def test_the_seed_decides_what_runs(tmp_path: Path) -> None:
     assert left_out("--seed", "1") != left_out("--seed", "2")
 
 
+@pytest.mark.usefixtures("in_a_worker")
 def test_cases_in_flight_are_finished_and_counted(tmp_path: Path) -> None:
     """The case that fails, the first to be launched of four that run at once, ends last; the others had begun."""
     app = """

@@ -13,8 +13,11 @@ from fakes.projects import AGENT, NONE_WRONG, Row, case, oloproof, project, writ
 from oloproof.stats import proportion, trials
 from oloproof.stats.trials import Trials
 
+pytestmark = pytest.mark.usefixtures("system_at_hand")
+
 SOMETIMES = """
 from oloproof import *
+
 
 @system(records=("agent_trajectory/v1",))
 def run(passing):

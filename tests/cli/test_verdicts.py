@@ -8,6 +8,9 @@ import pytest
 
 from fakes.projects import NONE_WRONG, RIGHT, answered, case, oloproof, project, spawned
 
+pytestmark = pytest.mark.usefixtures("system_at_hand")
+
+
 FLOOR = {"id": "floor", "metric": "right", "min": 0.7}
 MANY = answered(*["yes"] * 20)
 
