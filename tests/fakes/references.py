@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -127,29 +127,40 @@ def _fits(evaluator: Any, blocks: list[list[Step]], reference: list[Any]) -> boo
     parts = [part["parallel"] if isinstance(part, dict) and "parallel" in part else [part] for part in reference]
     calls = [call for block in blocks for call in block]
     wanted = [call for part in parts for call in part]
+    if evaluator.mode in ("exact", "any_order") and len(calls) != len(wanted):
+        return False
+    # All below is said of their numbers, so that two of them are compared once and not in every order.
+    matches = [[_alike(evaluator, call, want) for want in wanted] for call in calls]
+    given, asked = range(len(calls)), range(len(wanted))
 
-    def alike(some: Any, others: Any) -> bool:
-        return all(_alike(evaluator, call, want) for call, want in zip(some, others, strict=True))
+    def alike(some: Iterable[int], others: Iterable[int]) -> bool:
+        return all(matches[call][want] for call, want in zip(some, others, strict=True))
 
     match evaluator.mode:
         case "exact":
-            return len(calls) == len(wanted) and any(
-                alike(order, asked) for order in _orders(blocks) for asked in _orders(parts)
-            )
+            references = list(_orders(_numbered(parts)))
+            return any(alike(order, wants) for order in _orders(_numbered(blocks)) for wants in references)
         case "in_order":
+            references = list(_orders(_numbered(parts)))
             return any(
-                alike(chosen, asked)
-                for order in _orders(blocks)
+                alike(chosen, wants)
+                for order in _orders(_numbered(blocks))
                 for chosen in itertools.combinations(order, len(wanted))
-                for asked in _orders(parts)
+                for wants in references
             )
         case "any_order":
-            return len(calls) == len(wanted) and any(alike(calls, asked) for asked in itertools.permutations(wanted))
+            return any(alike(given, order) for order in itertools.permutations(asked))
         case "superset":
-            return any(alike(chosen, wanted) for chosen in itertools.permutations(calls, len(wanted)))
+            return any(alike(chosen, asked) for chosen in itertools.permutations(given, len(wanted)))
         case "subset":
-            return any(alike(calls, chosen) for chosen in itertools.permutations(wanted, len(calls)))
+            return any(alike(given, chosen) for chosen in itertools.permutations(asked, len(calls)))
     raise AssertionError(evaluator.mode)
+
+
+def _numbered(groups: list[list[Any]]) -> list[list[int]]:
+    """The places that the members of each group have among all."""
+    places = itertools.count()
+    return [[next(places) for _ in group] for group in groups]
 
 
 def _orders(blocks: list[list[Any]]) -> Iterator[list[Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fakes.depth import examples
 from fakes.imports import as_lines, imported
 from fakes.telemetry import agent, asks, chat, otlp, says, told, tool, user
 from oloproof.errors import UsageError
@@ -48,7 +49,7 @@ def recorded_runs(draw: st.DrawFn) -> tuple[list[Any], list[list[int]]]:
     return draw(st.permutations(spans)), turns
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(recorded_runs(), st.booleans())
 def test_every_call_comes_out_once_with_its_result(run: tuple[list[Any], list[list[int]]], in_lines: bool) -> None:
     spans, turns = run
@@ -161,21 +162,21 @@ parts = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.lists(st.fixed_dictionaries({"role": scraps, "parts": st.lists(parts, max_size=3)}), max_size=3))
 def test_any_messages_are_imported_or_refused(messages: list[Any]) -> None:
     found = imported("otel", otlp(chat("m1", heard=messages, said=messages), chat("m2", "", 9, heard=messages * 2)))
     assert found.summary.trajectories == 1
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(scraps)
 def test_any_json_is_imported_or_refused(value: Any) -> None:
     with suppress(UsageError):
         imported("otel", value)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.lists(spans, max_size=6), st.lists(scraps, max_size=3))
 def test_any_spans_are_imported_or_refused(found: list[Any], logs: list[Any]) -> None:
     value = {
@@ -186,7 +187,7 @@ def test_any_spans_are_imported_or_refused(found: list[Any], logs: list[Any]) ->
         imported("otel", value)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.binary(max_size=60))
 def test_any_bytes_are_imported_or_refused(data: bytes) -> None:
     with suppress(UsageError):

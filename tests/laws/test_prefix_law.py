@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakes import worlds
+from fakes.depth import examples
 from fakes.outcome_worlds import OUTCOME_WORLDS
 from fakes.worlds import World, filled, finished
 from oloproof.evaluators import EVALUATORS
@@ -60,7 +61,7 @@ def test_every_trajectory_evaluator_has_its_world():
 
 @by_world
 @given(data=st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_the_verdict_is_the_fate_that_all_finished_runs_share(world: World, data: st.DataObject):
     evaluator, record, expected = drawn(data, world)
     runs = (run for fill in filled(record, world) for run in finished(fill, world))
@@ -73,7 +74,7 @@ def test_the_verdict_is_the_fate_that_all_finished_runs_share(world: World, data
 
 @by_world
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_long_finished_runs_are_judged_like_the_oracle_judges_them(world: World, data: st.DataObject):
     evaluator, record, expected = drawn(data, world, truncated=False, longest=12)
 
@@ -84,7 +85,7 @@ def test_long_finished_runs_are_judged_like_the_oracle_judges_them(world: World,
 
 @by_world
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_the_reason_is_truncation_where_some_fill_of_the_values_leaves_the_verdict_open(
     world: World, data: st.DataObject
 ):
@@ -102,7 +103,7 @@ def test_the_reason_is_truncation_where_some_fill_of_the_values_leaves_the_verdi
 
 @by_world
 @given(data=st.data(), kind=st.sampled_from(["system_error", "timeout", "not_run"]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_a_crash_takes_the_place_of_the_truncation_it_caused_and_settles_no_pass_of_checks_or_outputs(
     world: World, data: st.DataObject, kind: str
 ):

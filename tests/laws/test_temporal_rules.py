@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
+from fakes.depth import examples
 from fakes.rules import (
     ARGUED,
     ENDED,
@@ -84,7 +85,7 @@ def agree(statement: Statement, trace: Run, alphabet: Run, *, further: int) -> N
 
 
 @given(statement=statements(NAMES), trace=st.lists(of(BY_NAME), max_size=4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_of_calls_by_name(statement: Statement, trace: list[Made]):
     agree(statement, trace, BY_NAME, further=4)
 
@@ -93,7 +94,7 @@ def test_of_calls_by_name(statement: Statement, trace: list[Made]):
     statement=statements(NAMES | ARGUED, max_leaves=2),
     trace=st.lists(of([*BY_ARGUMENTS, Made("a", UNKNOWN)]), max_size=3),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_of_arguments_some_of_which_were_not_recorded(statement: Statement, trace: list[Made]):
     agree(statement, trace, BY_ARGUMENTS, further=2)
 
@@ -102,19 +103,19 @@ def test_of_arguments_some_of_which_were_not_recorded(statement: Statement, trac
     statement=statements(NAMES | ENDED, max_leaves=2),
     trace=st.lists(of([*BY_ERRORS, Made("a", None, None)]), max_size=3),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_of_errors_some_of_which_were_not_recorded(statement: Statement, trace: list[Made]):
     agree(statement, trace, BY_ERRORS, further=3)
 
 
 @given(statement=statements(NAMES | OF_AGENTS, max_leaves=2), trace=st.lists(of(BY_AGENTS), max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_of_agents(statement: Statement, trace: list[Made]):
     agree(statement, trace, BY_AGENTS, further=3)
 
 
 @given(statement=statements(NAMES, max_leaves=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_no_two_states_of_an_automaton_are_equivalent(statement: Statement):
     automaton = rule_of(statement, within=100).monitor.automaton
     pairs = list(itertools.combinations(range(len(automaton.steps)), 2))
@@ -135,7 +136,7 @@ def test_no_two_states_of_an_automaton_are_equivalent(statement: Statement):
     trace=st.lists(of([*BY_ARGUMENTS, Made("a", UNKNOWN), Made("b", None, None)]), max_size=6),
     truncated=st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_words_of_a_verdict_never_contradict_it(statement: Statement, trace: list[Made], truncated: bool):
     rule = rule_of(statement, within=100)
     read = reading(trace, truncated=truncated)
@@ -150,7 +151,7 @@ def test_the_words_of_a_verdict_never_contradict_it(statement: Statement, trace:
 
 
 @given(statement=statements(NAMES | ARGUED | ENDED | OF_AGENTS | odd_calls(), max_leaves=5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_rule_reads_as_it_is_written(statement: Statement):
     assert parse(str(statement)).statement == statement
 
@@ -161,7 +162,7 @@ WORDS = st.sampled_from(
 
 
 @given(text=st.lists(WORDS, max_size=12).map(" ".join) | st.text(max_size=40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_is_a_rule_or_one_error_with_its_place(text: str):
     rule, error = None, None
     try:
