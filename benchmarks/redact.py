@@ -42,9 +42,15 @@ def main() -> None:
         root = Path(temporary) / "project"
         write_project(root, 6, cases=CASES)
         plain = cost([*OLOPROOF, "judge"], cwd=root, repeats=3, expect=(0, 1, 3)).cpu_s
-        (root / "oloproof.yaml").write_text(CONFIG + "redact: {}\n")
-        redacted = cost([*OLOPROOF, "judge"], cwd=root, repeats=3, expect=(0, 1, 3)).cpu_s
-        row(f"judge {CASES:,} recordings, `redact:` beside none ({plain:.2f} s)", redacted / plain, "×", 12)
+        for rules, goal in (("{}", 4), ("{fields: [output.ssn]}", 10)):
+            (root / "oloproof.yaml").write_text(f"{CONFIG}redact: {rules}\n")
+            redacted = cost([*OLOPROOF, "judge"], cwd=root, repeats=3, expect=(0, 1, 3)).cpu_s
+            row(
+                f"judge {CASES:,} recordings, `redact: {rules}` beside none ({plain:.2f} s)",
+                redacted / plain,
+                "×",
+                goal,
+            )
 
 
 if __name__ == "__main__":

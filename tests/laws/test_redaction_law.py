@@ -26,6 +26,7 @@ from oloproof.model.trajectory import Step, Trajectory
 from oloproof.model.values import TAG, has_unrepresentable
 from oloproof.pipeline.redacting import Redacting
 from oloproof.pipeline.redacting import judged as judged_all
+from oloproof.redaction import Redactor
 from oloproof.runner.recorded import Attempted
 
 WORLDS = (*worlds.WORLDS, *OUTCOME_WORLDS)
@@ -35,7 +36,7 @@ LETTERS = ["a", "b", "c", "p", "q", "x", "1", "2", "[0-9]+", "ok", "t.*", "e"]
 
 def redaction(patterns: list[str], fields: Sequence[tuple[str, ...]] = ()) -> Redaction:
     own = [OwnPattern(name=f"own-{number}", pattern=each) for number, each in enumerate(patterns)]
-    return Redaction(built_in=("email", "card"), patterns=tuple(own), fields=tuple(fields))
+    return Redaction(built_in=("aws", "email", "card"), patterns=tuple(own), fields=tuple(fields))
 
 
 REDACTIONS = st.builds(
@@ -188,3 +189,25 @@ def test_whether_calls_repeat_is_known_as_without_redaction(steps: list[Step], m
     plain = evaluator.judge(Evidence(Case(id="#"), attempt))
 
     assert judged(evaluator, Case(id="#"), attempt, redaction([])).verdict == plain.verdict
+
+
+ODD = st.sampled_from(["to\nbob@x.com", '"4111 1111 1111 1111"', r"\u0062ob%40x.com", "x" * 30, "\udc80", "4e9", "é"])
+NUMBERS = st.integers() | st.floats(allow_nan=False) | st.just(6.011000990139424e15) | st.just(6011000990139424)
+TOLD = st.recursive(
+    PLAIN | ODD | st.text(max_size=5) | NUMBERS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(ODD | st.just("aws_key"), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@example(6011000000000010240.0, [], {})
+@example({"aws_key": "a1B2" * 10}, [], {})
+@given(output=TOLD, steps=STEPS, metadata=st.dictionaries(st.just("team"), TOLD, max_size=1))
+@settings(max_examples=150, deadline=None)
+def test_one_look_at_all_of_a_record_misses_nothing(output: Any, steps: list[Step], metadata: dict[str, Any]):
+    case = Case(id="#", metadata=metadata)
+    attempt = Attempt(case_id="#", trajectory=Trajectory(steps=worlds.numbered(steps)), output=output)
+    one_look, text_by_text = (Redactor(redaction(["a1B2a1B2", *more])).scope() for more in ([], ["nowhere$else"]))
+
+    assert one_look.case(case) == text_by_text.case(case)
+    assert one_look.attempt(attempt) == text_by_text.attempt(attempt)

@@ -14,11 +14,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oloproof.model.redaction import MARKER, MARKER_RULE, OwnPattern
+from oloproof.model.values import TAG
 from oloproof.redaction.shapes import BUILT_IN, Span
 
 _LEVELS = 3
 _MEMORY_BYTES = 64 << 20
 _ESCAPE = re.compile(rb'\\u[0-9a-fA-F]{4}|\\["\\/bfnrt]|%[0-9a-fA-F]{2}')
+
+
+_ANCHOR = re.compile(r"(?<!\[)\^|\$|\\[AzB]")
+"""What may be said in a pattern of the ends of a text, which a document has elsewhere."""
+
+_READ_OTHERWISE = rf"\\|%|[0-9][eE][+]?[0-9]|{re.escape(TAG)}"
+"""What stands for something else in a document: an escape, a number with an exponent, a tag."""
 
 
 class PatternError(ValueError):
@@ -51,7 +59,14 @@ class Finder:
         self._rules += [_Rule(each.name, own_pattern(each.pattern), None) for each in own]
         self._names = frozenset(rule.name for rule in self._rules)
         # One look tells that there is nothing, which is what nearly all texts come to.
-        self._any = _compiled("|".join([r"\[redacted:", *(f"(?:{pattern})" for pattern in patterns)]))
+        looks = "|".join([r"\[redacted:", *(f"(?:{pattern})" for pattern in patterns)])
+        self._any = _compiled(looks)
+        is_anchored = any(_ANCHOR.search(each.pattern) for each in own)
+        self._hint = None if is_anchored else _compiled(f"{looks}|{_READ_OTHERWISE}")
+
+    def may_be_in(self, document: bytes) -> bool:
+        """Whether something may be found in a text, a key or a number of a JSON document; False is certain."""
+        return self._hint is None or self._hint.search(document) is not None
 
     def found(self, data: bytes) -> list[Found]:
         """The secrets of a text in UTF-8, in order. None overlaps another: those that do are one."""

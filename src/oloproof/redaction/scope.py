@@ -26,6 +26,9 @@ from oloproof.redaction.finding import Finder, Found
 T = TypeVar("T", str, str | None, str | UnsetType | None)
 
 _KIND_LENGTH = 40
+_SHORT = 64
+_MOST_CLEAN = 10_000
+_encode = msgspec.json.Encoder().encode
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -49,6 +52,8 @@ class Redactor:
         self.finder = Finder(rules.built_in, rules.patterns)
         self.fields = Fields(rules.fields)
         self.limits = limits
+        self.clean: set[str] = set()
+        """Short texts that hold nothing, such as keys and names of tools: they come again and again."""
 
     def scope(self) -> Scope:
         """For the next attempt: its secrets are numbered from 1."""
@@ -62,6 +67,7 @@ class Scope:
         self._finder = redactor.finder
         self._fields = redactor.fields
         self._limits = redactor.limits
+        self._clean = redactor.clean
         self._numbers: dict[tuple[str, Hashable], int] = {}
         self._is_taken_in = False
         self.secrets: Counter[str] = Counter()
@@ -69,6 +75,8 @@ class Scope:
 
     def case(self, case: Case) -> Case:
         """The case without its secrets; its id has none, which is seen to before."""
+        if self._is_clean(case):
+            return case
         return replace(
             case,
             input=self._root("input", case.input),
@@ -79,16 +87,32 @@ class Scope:
     def attempt(self, attempt: Attempt) -> Attempt:
         """The attempt without its secrets, those that were made before it included."""
         trajectory, state, error = attempt.trajectory, attempt.state, attempt.error
-        earlier = tuple([self.attempt(each) for each in attempt.earlier])
-        return replace(
+        told = replace(
             attempt,
-            earlier=earlier,
-            trajectory=None if trajectory is None else self._trajectory(trajectory),
-            state=None if state is None else self._state(state),
-            output=self._root("output", attempt.output),
+            earlier=tuple([self.attempt(each) for each in attempt.earlier]),
             error=None if error is None else self._error(error),
             log=self.log(attempt.log),
         )
+        if self._is_clean(replace(attempt, earlier=(), error=None, log="")):
+            return told
+        return replace(
+            told,
+            trajectory=None if trajectory is None else self._trajectory(trajectory),
+            state=None if state is None else self._state(state),
+            output=self._root("output", attempt.output),
+        )
+
+    def _is_clean(self, part: Struct) -> bool:
+        """Whether it certainly holds nothing to take out, by one look at all of it."""
+        if self._fields.start:
+            return False
+        try:
+            document = (
+                _encode(part).replace(b"\\n", b"\n").replace(b'\\"', b'"')
+            )  # the usual escapes, which hide nothing
+            return not self._finder.may_be_in(document)
+        except (ValueError, OverflowError, RecursionError):  # half a character, or nested too deep
+            return False
 
     def judgment(self, judgment: Judgment) -> Judgment:
         """What is said of the attempt, once that was taken in, without its secrets. Its markers are ours."""
@@ -106,12 +130,14 @@ class Scope:
     def text(self, text: T, *, limit: int | None = None, key: str = "") -> T:
         """The text with markers; of a longer one than ``limit`` what was written in its first characters. Where it is
         looked at as what its ``key`` names, that is what a rule finds beside the name."""
-        if not isinstance(text, str) or not text:
+        if not isinstance(text, str) or not text or (limit is None and not key and text in self._clean):
             return text
         data = text.encode("utf-8", "surrogatepass")
         found = self._finder.found(data) or self._named(key, data)
         end = len(data) if limit is None or len(text) <= limit else len(text[:limit].encode("utf-8", "surrogatepass"))
         if not found and end == len(data):
+            if end <= _SHORT and len(self._clean) < _MOST_CLEAN:
+                self._clean.add(text)
             return text
         parts, at = [], 0
         for start, stop, rule in found:
@@ -125,7 +151,7 @@ class Scope:
         return "".join(parts)
 
     def _named(self, key: str, data: bytes) -> list[Found]:
-        if "aws" not in key.lower():  # the one name that a rule of ours looks for
+        if not key:
             return []
         name = f"{key}=".encode("utf-8", "surrogatepass")
         begin = len(name)
@@ -192,11 +218,15 @@ class Scope:
                 kept[TAG] = self._lost(part)
             elif is_whole:
                 kept[self.text(key)] = self._whole(part)
-            elif type(part) is str and not places:
-                kept[self.text(key)] = self.text(part, key=key)
             else:
-                kept[self.text(key)] = self._walked(part, self._fields.into(places, key))
+                kept[self.text(key)] = self._member(key, part, self._fields.into(places, key))
         return kept
+
+    def _member(self, key: str, part: Json, places: Places) -> Json:
+        is_named = type(part) is str and "aws" in key.lower()  # the one name that a rule looks for
+        if is_named and not self._fields.are_whole(places):
+            return self.text(part, key=key)
+        return self._walked(part, places)
 
     def _lost(self, tag: Json) -> Json:
         """What a tag says of a value that JSON could not carry was cut off somewhere: only its kind is kept."""
@@ -233,6 +263,8 @@ class Scope:
         )
 
     def _step(self, step: Step, arguments: Places, result: Places, metadata: Places, error: Places) -> Step:
+        if self._is_clean(step):
+            return step
         said = step.error
         if isinstance(said, str):
             said = self._whole(said) if self._fields.are_whole(error) else self.text(said)
