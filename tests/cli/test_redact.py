@@ -125,6 +125,17 @@ def test_a_command_tells_no_secret_by_its_errors(tmp_path: Path) -> None:
     assert "[redacted:email:1]" in told
 
 
+def test_a_line_of_a_secret_that_an_error_quotes_is_one_too(tmp_path: Path) -> None:
+    body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"
+    script = f"import sys; sys.stderr.write('-----BEGIN PRIVATE KEY-----\\n{body}'); sys.exit(3)"
+    system = {"command": [sys.executable, "-c", script], "records": ["agent_trajectory/v1"]}
+    home = project(tmp_path, cases=cases()[:1], evaluators=[KEPT], rules=RULES, redact={}, system=system)
+
+    run = oloproof(home, "run")
+
+    assert body not in run.out + run.err + stored(home)
+
+
 def test_recordings_are_redacted_as_they_are_read_and_their_file_stays(tmp_path: Path) -> None:
     step = {"index": 1, "kind": "tool_call", "tool_name": "mail", "arguments": {"to": SECRET}}
     row = {"case": "c1", "input": SECRET, "output": {"answer": SECRET}, "trajectory": {"steps": [step]}}

@@ -84,7 +84,7 @@ class Finder:
                 for level in reversed(levels):
                     start, end = level.place(start, end)
                 spans.append(Found(start, end, found.rule))
-        return _merged(spans)
+        return merged(spans)
 
     def _at_level(self, data: bytes) -> list[Found]:
         if self._any.search(data) is None:
@@ -188,12 +188,13 @@ def _meaning(escape: bytes) -> bytes:
     return _SIMPLE.get(escape) or chr(int(escape[2:], 16)).encode("utf-8", "surrogatepass")
 
 
-def _merged(spans: Iterable[Found]) -> list[Found]:
-    merged: list[Found] = []
+def merged(spans: Iterable[Found]) -> list[Found]:
+    """The same in order, those that overlap as one."""
+    one: list[Found] = []
     for span in sorted(spans, key=lambda each: (each.start, -each.end)):
-        if merged and span.start < merged[-1].end:
-            if span.end > merged[-1].end:
-                merged[-1] = merged[-1]._replace(end=span.end)
+        if one and span.start < one[-1].end:
+            if span.end > one[-1].end:
+                one[-1] = one[-1]._replace(end=span.end)
             continue
-        merged.append(span)
-    return merged
+        one.append(span)
+    return one

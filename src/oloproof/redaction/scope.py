@@ -7,8 +7,9 @@ cost) holds nothing of anybody's.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -21,12 +22,13 @@ from oloproof.model.redaction import DEPTH_RULE, FIELD_RULE, MARKER, Redaction, 
 from oloproof.model.trajectory import Checkpoint, ConstraintCheck, Step, Trajectory
 from oloproof.model.values import TAG, Json, has_unrepresentable
 from oloproof.redaction.fields import NOWHERE, Fields, Places
-from oloproof.redaction.finding import Finder, Found
+from oloproof.redaction.finding import Finder, Found, merged
 
 T = TypeVar("T", str, str | None, str | UnsetType | None)
 
 _KIND_LENGTH = 40
 _SHORT = 64
+_LONG_LINE = 16
 _MOST_CLEAN = 10_000
 _encode = msgspec.json.Encoder().encode
 _canonical = msgspec.json.Encoder(order="sorted").encode
@@ -70,6 +72,8 @@ class Scope:
         self._clean = redactor.clean
         self._numbers: dict[tuple[str, Hashable], int] = {}
         self._is_taken_in = False
+        self._lines: dict[bytes, str] = {}
+        """Those of secrets that have several, with their rules: errors quote the last line that was printed."""
         self.secrets: Counter[str] = Counter()
         """How many different secrets each rule found so far."""
 
@@ -87,12 +91,9 @@ class Scope:
     def attempt(self, attempt: Attempt) -> Attempt:
         """The attempt without its secrets, those that were made before it included."""
         trajectory, state, error = attempt.trajectory, attempt.state, attempt.error
-        told = replace(
-            attempt,
-            earlier=tuple([self.attempt(each) for each in attempt.earlier]),
-            error=None if error is None else self._error(error),
-            log=self.log(attempt.log),
-        )
+        told = replace(attempt, earlier=tuple([self.attempt(each) for each in attempt.earlier]))
+        told = replace(told, log=self.log(attempt.log))  # before what may quote it
+        told = replace(told, error=None if error is None else self._error(error))
         if self._is_clean(replace(attempt, earlier=(), error=None, log="")):
             return told
         return replace(
@@ -104,7 +105,7 @@ class Scope:
 
     def _is_clean(self, part: Struct) -> bool:
         """Whether it certainly holds nothing to take out, by one look at all of it."""
-        if self._fields.start:
+        if self._fields.start or self._lines:
             return False
         try:
             document = (
@@ -130,13 +131,15 @@ class Scope:
     def text(self, text: T, *, limit: int | None = None, key: str = "") -> T:
         """The text with markers; of a longer one than ``limit`` what was written in its first characters. Where it is
         looked at as what its ``key`` names, that is what a rule finds beside the name."""
-        if not isinstance(text, str) or not text or (limit is None and not key and text in self._clean):
+        if not isinstance(text, str) or not text or (text in self._clean and not (limit or key or self._lines)):
             return text
-        data = text.encode("utf-8", "surrogatepass")
-        found = self._finder.found(data) or self._named(key, data)
+        data: bytes = text.encode("utf-8", "surrogatepass")
+        found: list[Found] = self._finder.found(data) or self._named(key, data)
+        if self._lines:
+            found = merged([*found, *self._quoted(data)])
         end = len(data) if limit is None or len(text) <= limit else len(text[:limit].encode("utf-8", "surrogatepass"))
         if not found and end == len(data):
-            if end <= _SHORT and len(self._clean) < _MOST_CLEAN:
+            if end <= _SHORT and not self._lines and len(self._clean) < _MOST_CLEAN:
                 self._clean.add(text)
             return text
         parts, at = [], 0
@@ -144,11 +147,21 @@ class Scope:
             if start >= end:
                 break
             secret = data[start:stop].decode("utf-8", "surrogatepass")
+            self._note_lines(data[start:stop], rule)
             parts += [data[at:start].decode("utf-8", "surrogatepass"), self._marker(rule, secret)]
             at = stop
         if at < end:
             parts.append(data[at:end].decode("utf-8", "surrogatepass"))
         return "".join(parts)
+
+    def _note_lines(self, secret: bytes, rule: str) -> None:
+        lines = [line.strip() for line in secret.splitlines()]
+        if len(lines) > 1:
+            self._lines.update((line, rule) for line in lines if len(line) >= _LONG_LINE)
+
+    def _quoted(self, data: bytes) -> Iterator[Found]:
+        for line, rule in self._lines.items():
+            yield from (Found(*match.span(), rule) for match in re.finditer(re.escape(line), data))
 
     def _named(self, key: str, data: bytes) -> list[Found]:
         if not key:
