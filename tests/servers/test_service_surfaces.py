@@ -260,7 +260,7 @@ def test_a_grpc_client_that_does_not_read_has_its_run_stopped() -> None:
             await store.stopped.wait()
             assert kinds(await running.rest(resume_run_id="nothing")) == ["run_failed"]
 
-    limits = ServiceLimits(longest_send_s=0.2)
+    limits = ServiceLimits(longest_send_s=3.0)
     during(lambda: plain(scripted(STEP, STEP, tools=[tool], checkpoint_store=store)), slow, limits=limits)
 
 

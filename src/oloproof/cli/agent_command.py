@@ -19,7 +19,7 @@ from oloproof.reports.inert import TEXT_LIMIT, inert, inert_json, inert_lines
 from oloproof.runtime import AgentEvent, AgentEventKind, AgentLoopError, AgentRunResult, Egress, StopReason
 from oloproof.service import Call, Service, Surface, converse
 from oloproof.service.asking import Ask, ask_from
-from oloproof.service.client import STREAM_ENDED, events_from
+from oloproof.service.client import STREAM_ENDED, events_from, is_in_clear
 from oloproof.service.errors import Refused
 
 _WHERE_RUNS_ARE = "a run is found by the options that it was begun with: --app or --state, --tenant, --principal"
@@ -86,6 +86,8 @@ def _events(ask: Ask, opened: Callable[[], Service], given: dict[str, Any]) -> A
         return converse(opened(), call)
     name = given["token_env"]
     token = None if name is None else from_environment("--token-env", name)
+    if token is not None and is_in_clear(server):
+        print("the token is sent without TLS: whoever is on the way can read it", file=sys.stderr)
     return events_from(server, ask, token=token)
 
 

@@ -133,25 +133,22 @@ class JsonlAuditSink:
                 fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def _catch_up(self) -> None:
-        """Read what others have appended, and cut off half a line."""
+        """Read what others have appended, a part at a time, and cut off half a line."""
         size = os.fstat(self._file).st_size
         if size < self._read_to:
             raise AuditError(f"{self.path}: the audit file has become shorter", hint="restore it, or start another")
         if size == self._read_to:
             return
-        parts, at = [], self._read_to
-        while part := os.pread(self._file, _CHUNK, at):
-            parts.append(part)
-            at += len(part)
-        data = b"".join(parts)
-        whole = data.rfind(b"\n") + 1
-        for line in data[:whole].splitlines():
-            self._lines += 1
-            _move(self._heads, [_record(line, self.path, self._lines)])
-        self._read_to += whole
-        if whole < len(data):
+        rest = b""
+        while part := os.pread(self._file, _CHUNK, self._read_to + len(rest)):
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                _move(self._heads, [_record(line, self.path, self._lines + 1)])
+                self._lines += 1
+                self._read_to += len(line) + 1
+        if rest:
             os.ftruncate(self._file, self._read_to)
-            _tell_torn(self.path, len(data) - whole)
+            _tell_torn(self.path, len(rest))
 
 
 def read_audit(path: str | os.PathLike[str]) -> list[AuditRecord]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable
 from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec import DecodeError
 from msgspec.json import Decoder, decode, encode
 
 from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.runtime import AgentEvent
+from oloproof.service.access import is_loopback
 from oloproof.service.asking import Ask
 from oloproof.service.errors import MISSING_PACKAGE
 
@@ -67,6 +69,15 @@ async def _lines(parts: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
         for other in others:
             yield b"".join(rest).removesuffix(b"\r")
             rest = [other]
+
+
+def is_in_clear(url: str) -> bool:
+    """Whether what is sent to this address could be read on its way, a token say."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme == "http" and not is_loopback(parts.hostname or "")
+    except ValueError:  # no address; whoever uses it is told
+        return False
 
 
 def _refusal(url: str, status: int, body: bytes) -> Problem:

@@ -21,6 +21,7 @@ from oloproof.runtime import (
     StateError,
     TornAuditWarning,
     read_audit,
+    sinks,
     verify_audit,
 )
 from oloproof.runtime.audit import AuditRecord, chained
@@ -106,6 +107,26 @@ def test_kill_9_during_a_call_loses_nothing_and_repeats_nothing(tmp_path: Path) 
     assert ([step.outcome.value for step in state.steps], state.answer) == (["interrupted"], "done")
     assert verify_audit(sink.records, heads=[state]) == []
     store.close()
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+def test_a_trail_is_read_in_parts_however_they_fall(
+    tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = JsonlAuditSink(tmp_path / "audit.jsonl")
+    states = [one_run(first), one_run(first)]
+    monkeypatch.setattr(sinks, "_CHUNK", chunk)
+    second = JsonlAuditSink(tmp_path / "audit.jsonl")
+    assert [second.head(state.key) for state in states] == [state.audit_head for state in states]
+    states.append(one_run(first))
+    assert second.head(states[2].key) == states[2].audit_head
+    with (tmp_path / "audit.jsonl").open("ab") as file:
+        file.write(b'{"half')
+    with pytest.warns(TornAuditWarning, match="6 bytes"):
+        assert second.head(states[2].key) == states[2].audit_head
+    assert verify_audit(read_audit(tmp_path / "audit.jsonl"), heads=states) == []
+    first.close()
+    second.close()
 
 
 def test_what_is_added_after_the_end_of_a_run_is_found() -> None:

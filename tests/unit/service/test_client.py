@@ -15,7 +15,7 @@ from oloproof.errors import BrokenError, OloproofError, UsageError
 from oloproof.runtime import AgentEvent, RunContext
 from oloproof.service import Service
 from oloproof.service.asking import Desk, ask_from
-from oloproof.service.client import events_from
+from oloproof.service.client import events_from, is_in_clear
 from oloproof.service.corpus import LONGEST_FILE, retriever_over
 from oloproof.service.errors import ServiceError
 
@@ -67,6 +67,22 @@ def test_what_ends_a_line_elsewhere_ends_none_here() -> None:
     event = {"kind": "answer_delta", "run_id": "r", "at": "2026-01-01T00:00:00Z", "text": text}
     stream = b"data: " + encode(event) + b"\r\n\r\ndata: [DONE]\n\n"
     assert [each.text for each in told(saying(200, stream))] == [text]
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://agents.example:8000", True),
+        ("HTTP://10.0.0.1", True),
+        ("http://localhost@agents.example", True),
+        ("http://localhost:8000", False),
+        ("http://[::1]:8000", False),
+        ("https://agents.example", False),
+        ("http://[", False),
+    ],
+)
+def test_a_token_that_others_could_read_is_told(url: str, told: bool) -> None:
+    assert is_in_clear(url) is told
 
 
 def found(directories: list[Path], query: str, **asked: Any) -> list[str]:
