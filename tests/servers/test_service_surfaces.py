@@ -165,6 +165,26 @@ def test_what_grpc_refuses(fields: Any, metadata: Any, code: str) -> None:
     during(lambda: plain(retrieving()), refused, limits=ServiceLimits(most_body_bytes=1000))
 
 
+def test_what_is_no_message_is_refused_and_not_before_the_token_is_known(caplog: pytest.LogCaptureFixture) -> None:
+    token = (("authorization", f"Bearer {ACME}"),)
+
+    async def refused(running: Live) -> None:
+        async with grpc.aio.insecure_channel(running.rpc) as channel:
+            asked = channel.unary_stream("/oloproof.service.v1.AgentService/Converse")
+            for sent, metadata, code in (
+                (b"\xff\xff\xff", token, "INVALID_ARGUMENT"),
+                (b"\x0a\x02\xff\xfe", token, "INVALID_ARGUMENT"),
+                (b"\x0a\x04beta\x12\x05alice\x1a\x01x", token, "PERMISSION_DENIED"),
+                (b"\xff\xff\xff", (), "UNAUTHENTICATED"),
+            ):
+                with pytest.raises(grpc.aio.AioRpcError) as error:
+                    await asked(sent, metadata=metadata).read()
+                assert error.value.code().name == code
+
+    during(lambda: plain(retrieving()), refused, access=Access.of(TOKENS, source="tokens"))
+    assert [record for record in caplog.records if record.name.startswith("grpc")] == []
+
+
 def test_grpc_asks_for_the_same_tokens() -> None:
     async def asked(running: Live) -> None:
         for metadata, code in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import MsgspecError, Struct, convert
@@ -101,9 +102,9 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, float) and value.is_integer()
 
 
-def ask_from(fields: dict[str, Any]) -> Ask:
-    """Errors: Refused with 400."""
+def ask_from(fields: dict[str, Any] | Callable[[], dict[str, Any]]) -> Ask:
+    """An ask of its fields, or of what reads them. Errors: Refused with 400."""
     try:
-        return convert(fields, Ask)
-    except (MsgspecError, TypeError) as error:
+        return convert(fields() if callable(fields) else fields, Ask)
+    except (MsgspecError, ValueError, TypeError) as error:
         raise Refused(400, "invalid_request", f"this is no ConverseRequest: {error}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC
-from typing import Any
+from typing import Any, Final
 
 from msgspec import convert, to_builtins
 from msgspec.json import decode, encode
@@ -19,13 +19,19 @@ from oloproof.runtime import (
 from oloproof.service.errors import missing
 
 try:
+    from google.protobuf.message import DecodeError
+
     from oloproof.service.v1 import agent_pb2 as pb
 except ImportError as error:
     raise missing(error.name or "grpcio", what="the service over gRPC") from None
 
 
-def ask_of(message: Any) -> dict[str, Any]:
-    """The fields of a ``ConverseRequest`` that are there."""
+def ask_of(sent: bytes) -> dict[str, Any]:
+    """The fields of a ``ConverseRequest`` that are there. Errors: ValueError where it is none."""
+    try:
+        message = pb.ConverseRequest.FromString(sent)
+    except DecodeError as error:
+        raise ValueError(str(error)) from None
     fields = {each.name: value for each, value in message.ListFields()}
     for name in ("tenant_id", "principal_id", "goal"):
         fields.setdefault(name, "")
@@ -35,6 +41,15 @@ def ask_of(message: Any) -> dict[str, Any]:
         for each in message.approvals
     ]
     return fields
+
+
+SERVICE: Final[str] = pb.DESCRIPTOR.services_by_name["AgentService"].full_name
+
+
+def serialized(message: Any) -> bytes:
+    """The bytes of an ``AgentEvent``."""
+    sent: bytes = message.SerializeToString()
+    return sent
 
 
 def message_of(event: AgentEvent) -> Any:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Final
 
 from oloproof.service.asking import Desk, ask_from
 from oloproof.service.conversing import Surface, converse
 from oloproof.service.errors import Refused, missing
-from oloproof.service.messages import ask_of, message_of
+from oloproof.service.messages import SERVICE, ask_of, message_of, serialized
 from oloproof.service.telemetry import OpenSpan
 from oloproof.service.tls import Certificate
 
 try:
     import grpc
-
-    from oloproof.service.v1 import agent_pb2_grpc as stubs
 except ImportError as error:
     raise missing(error.name or "grpcio", what="the service over gRPC") from None
 
@@ -46,7 +45,9 @@ def create_server(desk: Desk) -> Any:
             ("grpc.so_reuseport", 0),  # a port that is taken is an error
         ]
     )
-    stubs.add_AgentServiceServicer_to_server(_Servicer(desk), server)
+    # The request comes as it was sent: what is no message is refused like any other, and after the token is known.
+    handler = grpc.unary_stream_rpc_method_handler(_Servicer(desk).Converse, None, serialized)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Converse": handler}),))
     return server
 
 
@@ -60,11 +61,11 @@ def bound(server: Any, address: str, certificate: Certificate | None) -> int:
     return int(port)
 
 
-class _Servicer(stubs.AgentServiceServicer):  # type: ignore[misc]  # generated code has no types
+class _Servicer:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    async def Converse(self, request: Any, context: Any) -> None:
+    async def Converse(self, request: bytes, context: Any) -> None:
         """Write each event as it happens. The cancellation of the call closes the run."""
         span = OpenSpan("grpc.converse")
         try:
@@ -82,14 +83,14 @@ class _Servicer(stubs.AgentServiceServicer):  # type: ignore[misc]  # generated 
         finally:
             span.end()
 
-    async def _converse(self, request: Any, context: Any, span: OpenSpan) -> None:
+    async def _converse(self, request: bytes, context: Any, span: OpenSpan) -> None:
         metadata = list(context.invocation_metadata() or ())
         caller = self._desk.access.caller(
             authorization=_one(metadata, "authorization"),
             tenant=_one(metadata, "x-tenant-id"),
             principal=_one(metadata, "x-principal-id"),
         )
-        call = self._desk.call(ask_from(ask_of(request)), caller, Surface.GRPC)
+        call = self._desk.call(ask_from(partial(ask_of, request)), caller, Surface.GRPC)
         async with aclosing(converse(self._desk.service, call, parent=span)) as events:
             async for event in events:
                 async with asyncio.timeout(self._desk.limits.longest_send_s):
