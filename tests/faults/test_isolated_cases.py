@@ -4,42 +4,35 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fakes import wild
 from fakes.projects import answered, oloproof, project, started
 
 APP = """
-import ctypes, os, sys, time
+import os
+from wild import behave
 from oloproof import current_case, system
 
 @system(records=["agent_trajectory/v1"])
 def run(case):
     with current_case().trace() as trace:
         trace.tool_call("work", {"pid": os.getpid()})
-        print(case)
-        match case:
-            case "hang":
-                ctypes.PyDLL(None).sleep(1000)
-            case "exit":
-                os._exit(3)
-            case "crash":
-                ctypes.string_at(0)
-            case "eat":
-                bytearray(1 << 40)
-            case "wait":
-                os.open("alive", os.O_WRONLY)  # for as long as this process lives
-                os.close(os.open("release", os.O_RDONLY))
+        behave(case)
     return {"answer": case, "pid": os.getpid()}
 """
 
 
 def suite(directory: Path, *answers: str, concurrency: int = 1, **system: Any) -> Path:
     kind = {"callable": "app:run", "isolation": "process", "concurrency": concurrency, "timeout_s": 1} | system
-    return project(directory, app=APP, cases=answered(*answers), system=kind)
+    project(directory, app=APP, cases=answered(*answers), system=kind)
+    shutil.copy(wild.__file__, directory)
+    return directory
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])

@@ -37,13 +37,14 @@ def run(case):
 if __name__ == "__main__":
     print(json.dumps({"output": run(json.load(sys.stdin)["input"])}))
 """
+RESUMED = ("--resume", "latest")
 NEVER = {"type": "agent_rule", "criterion": "never_deleted", "rule": "never delete"}
 
 
 def suite(directory: Path, system: dict[str, Any], *, wait_s: float, **config: Any) -> None:
     retry = {"attempts": 3, "on": ["unavailable"], "backoff": {"first_s": wait_s, "max_s": wait_s}}
     launched = {"max_per_minute": 6000, "retry": retry, "timeout_s": 600}  # a case begins once the one before is kept
-    system = system | launched | {"records": ["agent_trajectory/v1"]}
+    system = system | launched | {"records": ["agent_trajectory/v1"], "version": "1"}
     cases, judged = answered("no", "wait", "yes"), [RIGHT, NEVER]
     project(directory, app=APP, cases=cases, evaluators=judged, rules=None, policy="none", system=system, **config)
 
@@ -54,16 +55,19 @@ def document(directory: Path) -> tuple[Any, str]:
     return found, oloproof(directory, "inspect", "--verdicts", "--json").out
 
 
-@pytest.mark.parametrize("redact", [None, {"patterns": [{"name": "key", "pattern": "sk-[a-z0-9-]+"}]}])
 @pytest.mark.parametrize(
-    "system",
+    ("system", "redact", "how"),
     [
-        {"callable": "app:run"},
-        {"callable": "app:run", "isolation": "process"},
-        {"command": [sys.executable, "app.py"]},
+        ({"callable": "app:run"}, None, RESUMED),
+        ({"callable": "app:run"}, None, ("--reuse",)),
+        ({"callable": "app:run"}, {"patterns": [{"name": "key", "pattern": "sk-[a-z0-9-]+"}]}, RESUMED),
+        ({"callable": "app:run", "isolation": "process"}, None, RESUMED),
+        ({"command": [sys.executable, "app.py"]}, None, RESUMED),
     ],
 )
-def test_the_attempts_of_a_case_that_waited_are_kept(tmp_path: Path, system: dict[str, Any], redact: Any) -> None:
+def test_the_attempts_of_a_case_that_waited_are_kept(
+    tmp_path: Path, system: dict[str, Any], redact: Any, how: tuple[str, ...]
+) -> None:
     config = {} if redact is None else {"redact": redact}
     for name, wait_s in (("whole", 0.001), ("killed", 600)):
         suite(tmp_path / name, system, wait_s=wait_s, **config)
@@ -90,7 +94,7 @@ def test_the_attempts_of_a_case_that_waited_are_kept(tmp_path: Path, system: dic
         (killed / file).unlink()
         (killed / file).touch()
     suite(killed, system, wait_s=0.001, **config)
-    assert oloproof(killed, "run", "--resume", "latest").code == 0
+    assert oloproof(killed, "run", *how).code == 0
     case = oloproof(killed, "inspect", "latest", "--case", "c1", "--json").json
     assert [each["error"]["infrastructure"] for each in case["earlier"]] == ["unavailable"]
     here, there = document(killed), document(tmp_path / "whole")

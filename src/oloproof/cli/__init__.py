@@ -22,8 +22,10 @@ def main() -> None:
 
         print(f"oloproof {__version__}")
         sys.exit(0)
-    from oloproof.cli.app import run_app
-
+    try:
+        from oloproof.cli.app import run_app
+    except KeyboardInterrupt:  # nothing has begun yet
+        sys.exit(130)
     run_app()
 
 

@@ -22,11 +22,12 @@ from oloproof.store import Kept, Key, identity
 
 class Reused(Struct, frozen=True):
     """What is taken over: by case id and trial the attempts of the run that has it, which are read when they are asked
-    for. Those in ``again`` are made again. ``passed_over`` is a run that asked the same of other code under the same
-    version, "" where there was none."""
+    for. Those in ``again`` are made again, and those that ``waited`` for that when their run was killed.
+    ``passed_over`` is a run that asked the same of other code under the same version, "" where there was none."""
 
     taken: Mapping[Key, Kept] = {}
     again: Mapping[Key, Kept] = {}
+    waited: Mapping[Key, tuple[Attempt, ...]] = {}
     counts: tuple[TakenOver, ...] = ()
     passed_over: str = ""
 
@@ -36,10 +37,11 @@ class Reused(Struct, frozen=True):
 
     def before(self, key: Key) -> tuple[Attempt, ...]:
         """The attempts in whose place the one that is run now is made."""
+        waited = self.waited.get(key, ())
         if key not in self.again:
-            return ()
+            return waited
         attempt = _marked(self.again[key][key])
-        return (*attempt.earlier, *(() if attempt.not_run else (replace(attempt, earlier=()),)))
+        return (*attempt.earlier, *(() if attempt.not_run else (replace(attempt, earlier=()),)), *waited)
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -77,6 +79,7 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, done: Containe
     wanted = {(case.id, trial): case for case in cases for trial in trials if (case.id, trial) not in done}
     taken: dict[Key, Kept] = {}
     again: dict[Key, Kept] = {}
+    waited: dict[Key, tuple[Attempt, ...]] = {}
     counts: Counter[str] = Counter()
     changed = ""
     for run in _like(header, ports):
@@ -94,10 +97,15 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, done: Containe
                 counts[_origin(record)] += 1
             else:
                 again[key] = kept
+        if run.dataset_digest == header.dataset_digest:  # else nobody knows that it was asked the same
+            for key, attempts in ports.store.waiting(run.id).items():
+                if key in wanted or again.get(key) is kept:
+                    waited[key] = tuple([replace(attempt, taken_from=run.id) for attempt in attempts])
+                    wanted.pop(key, None)
         if not wanted:
             break
     told = tuple([TakenOver(run=run, attempts=count) for run, count in counts.most_common()])
-    return Reused(taken, again, told, changed)
+    return Reused(taken, again, waited, told, changed)
 
 
 def _like(header: Run, ports: Ports) -> list[Run]:

@@ -13,8 +13,10 @@ from msgspec.structs import replace
 
 from fakes.projects import oloproof, project
 from oloproof import __version__
+from oloproof.errors import UsageError
 from oloproof.runner.protocol import Declared, LoadSystem, RunCase, encode
-from oloproof.runner.ray.hands import FRUITLESS, Hand, Hands, Lost
+from oloproof.runner.ray import cluster
+from oloproof.runner.ray.hands import FRUITLESS, Hand, Hands, Lost, hired
 from oloproof.runner.ray.node import Assignment, Node, decode_answer, decode_end, decode_start
 
 APP = """
@@ -63,13 +65,17 @@ def test_a_variable_that_is_to_be_taken_along_must_be_set(tmp_path: Path) -> Non
     assert "ray.env names NOT_SET_ANYWHERE, which is not set here [OLO434]" in done.err
 
 
+NOTHING = Declared()
+
+
 class Worker:
     """A hand that starts or does not."""
 
-    def __init__(self, slots: int, *, starts: bool = True) -> None:
+    def __init__(self, slots: int, *, starts: bool = True, declares: Declared = NOTHING) -> None:
         self.slots, self.log, self.machine = slots, f"{slots} ", "m1"
+        self.placed = object()
         self.killed = Event()
-        self.declared = Declared()
+        self.declared = declares
         self._starts = starts
 
     def comes(self, _is_over: object) -> bool:
@@ -84,12 +90,12 @@ class Worker:
         self.killed.set()
 
 
-def hands(*, starts: bool = True) -> tuple[Hands, list[Worker]]:
+def hands(*, starts: bool = True, declares: Declared = NOTHING) -> tuple[Hands, list[Worker]]:
     """Those at work, none so far, and those that were hired in the place of lost ones."""
     new: list[Worker] = []
 
     def hire(slots: int) -> Hand:
-        new.append(Worker(slots, starts=starts))
+        new.append(Worker(slots, starts=starts, declares=declares))
         return cast(Hand, new[-1])
 
     return Hands(hire, "oloproof.yaml"), new
@@ -110,6 +116,77 @@ def test_a_lost_worker_is_replaced_and_told_once_with_all_its_cases() -> None:
     told = "a Ray worker was lost on m1: the node died; cases run again: 2 (c1, c2)"
     assert at_work.losses.told() == (told,)
     assert at_work.log == "2 2 "
+
+
+def test_nobody_comes_who_has_another_system() -> None:
+    at_work, new = hands(declares=Declared(code="other"))
+    at_work.declared = Declared(code="first")
+    lost: Any = Worker(1)
+    at_work.add(lost)
+    assert at_work.take() is lost
+    at_work.lose(lost, "the node died", "c1")
+    assert at_work.take() is None
+    assert [each.killed.is_set() for each in new] == [True] * FRUITLESS
+
+
+class Ray:
+    """Finds room for everybody, and has no files sent along."""
+
+    class exceptions:
+        class RuntimeEnvSetupError(Exception): ...
+
+    def __init__(self, why: str = "") -> None:
+        self._why = why
+
+    def wait(self, references: list[object], **_: Any) -> tuple[list[object], list[object]]:
+        return references, []
+
+    def init(self, **_: Any) -> None:
+        raise self.exceptions.RuntimeEnvSetupError(self._why)
+
+
+@pytest.mark.parametrize(("code", "is_refused"), [("first", False), ("second", True)])
+def test_machines_with_other_files_of_the_system_are_refused(code: str, *, is_refused: bool) -> None:
+    placed: list[Any] = [Worker(1, declares=Declared(code="first")), Worker(1, declares=Declared(code=code))]
+    placed[1].machine = "m2"
+    if not is_refused:
+        assert hired(Ray(), placed, "oloproof.yaml") == (placed, Declared(code="first"), ())
+        return
+    with pytest.raises(UsageError, match=r"other files or another version on m2 than on m1 \[OLO438\]"):
+        hired(Ray(), placed, "oloproof.yaml")
+
+
+def test_files_that_cannot_be_sent_are_no_cluster_that_is_not_there() -> None:
+    ray = Ray("Failed to set up.\nFailed to upload it: Package size exceeds 512.00MiB. To exclude large files, …")
+    with pytest.raises(UsageError, match=r"sent along: Failed to .*exceeds 512\.00MiB \[OLO437\]"):
+        cluster._init(ray, "10.0.0.1:6379", {})
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            "[C] Failed to connect to socket at address:/raylet\n/libc.so [0x7f34] _start",
+            "this machine does not",
+        ),
+        ("Traceback\nRuntimeError: Version mismatch\n  on the head\n", "RuntimeError: Version mismatch"),
+        ("it was long\n/x.so(+0x1) [0x55] f()\n", "it was long"),
+        ("", ""),
+    ],
+)
+def test_of_all_that_ray_says_the_reason_is_told(said: str, reason: str) -> None:
+    assert cluster._reason(said).startswith(reason)
+    assert bool(cluster._reason(said)) == bool(reason)
+
+
+def test_nobody_is_waited_for_once_the_run_is_over() -> None:
+    class Nothing(Ray):
+        def wait(self, references: list[object], **_: Any) -> tuple[list[object], list[object]]:
+            return [], references
+
+    hand = object.__new__(Hand)
+    hand._ray, hand.placed, hand.starting = Nothing(), "placed", "starting"
+    assert not hand.comes(lambda: True)
 
 
 def test_nobody_waits_for_workers_that_do_not_come() -> None:
