@@ -142,6 +142,11 @@ def test_a_configuration_that_is_not_there(tmp_path: Path) -> None:
         (["run", "--frob"], "No such option '--frob'."),
         (["run", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range 1<=x<=2147483647."),
         (["frob"], "No such command 'frob'."),
+        (["eval"], "No such command 'eval'. Did you mean 'run'?"),
+        (
+            ["run", "oloproof.yaml"],
+            "Got unexpected extra argument (oloproof.yaml). The configuration is named with --config FILE",
+        ),
         (["insepct"], "No such command 'insepct'. Did you mean 'inspect'?"),
         (["run", "--slice", "first_tool=search"], "--slice 'first_tool=search' is not metadata.KEY=VALUE"),
         (["run", "--case", "c4"], "--case 'c4': the dataset has no such case"),

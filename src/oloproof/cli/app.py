@@ -43,6 +43,23 @@ COMMANDS = {
 }
 
 
+_ELSEWHERE = {
+    "eval": "run",
+    "evaluate": "run",
+    "test": "run",
+    "validate": "check",
+    "lint": "check",
+    "score": "judge",
+    "diff": "compare",
+    "show": "inspect",
+    "list": "runs",
+    "ls": "runs",
+}
+"""What other programs call a command of ours."""
+
+_MISPLACED = re.compile(r"Got unexpected extra arguments? \(.*\.ya?ml\b")
+"""A configuration where none is looked for."""
+
 _COMMAND = re.compile(r"`(oloproof (?:run|judge|gate|compare|baseline save|inspect|runs|plan|check|export)\b[^`]*)`")
 """A command in a hint, of those that take ``--config``."""
 
@@ -69,7 +86,7 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            hint = did_you_mean(args[0], COMMANDS)
+            hint = did_you_mean(_ELSEWHERE.get(args[0], args[0]), COMMANDS)
             raise click.UsageError(f"{error.message} {hint[:1].upper()}{hint[1:]}".strip(), ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -168,6 +185,8 @@ def _drop_streams() -> None:
 
 
 def _usage(error: click.ClickException, *, as_json: bool) -> ExitCode:
+    if isinstance(error, click.UsageError) and _MISPLACED.match(error.message):
+        error = click.UsageError(f"{error.message}. The configuration is named with --config FILE", error.ctx)
     if as_json:
         _report_problems((Problem("OLO600", error.format_message()),), as_json=True)
     else:

@@ -34,13 +34,17 @@ AMOUNT = Amount(min=0, min_open=True, max=1e9)
     "--case", "case_ids", type=TEXT, multiple=True, metavar="ID", help="Run only this case (repeatable). Never gates."
 )
 @click.option("--slice", "slice_text", metavar="metadata.KEY=VALUE", help="Run only these cases. Never gates.")
-@click.option("--limit", type=COUNT, help="Run only the first cases. Never gates.")
+@click.option("--limit", type=COUNT, metavar="N", help="Run only the first cases. Never gates.")
 @click.option(
-    "--concurrency", type=click.IntRange(min=1, max=1024), help="Cases at a time, instead of what the project says."
+    "--concurrency",
+    type=click.IntRange(min=1, max=1024),
+    metavar="N",
+    help="Cases at a time, instead of what the project says.",
 )
 @click.option(
     "--trials",
     type=click.IntRange(min=1, max=MOST_TRIALS),
+    metavar="N",
     help="How often each case is tried, instead of what the project says.",
 )
 @click.option(
@@ -51,7 +55,9 @@ AMOUNT = Amount(min=0, min_open=True, max=1e9)
 @click.option(
     "--stop-early/--no-stop-early", default=None, help="End the run once its verdict is settled; default: the policy's."
 )
-@click.option("--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Draws the launch order with --stop-early.")
+@click.option(
+    "--seed", type=click.IntRange(min=0, max=2**63 - 1), metavar="N", help="Draws the launch order with --stop-early."
+)
 @click.option("--no-gate", is_flag=True, help="Report without deciding; exit 0.")
 @click.option("--in-process", is_flag=True, help="Run the system in this process, for a debugger. Never gates.")
 @click.option(
@@ -65,8 +71,12 @@ AMOUNT = Amount(min=0, min_open=True, max=1e9)
     metavar="RUN",
     help="Complete this run, which was cut short; start no other.",
 )
-@click.option("--max-cost-usd", type=AMOUNT, help="Launch nothing more once the recorded cost has come to this.")
-@click.option("--max-wall-s", type=AMOUNT, help="Launch nothing more once the run has taken so many seconds.")
+@click.option(
+    "--max-cost-usd", type=AMOUNT, metavar="USD", help="Launch nothing more once the recorded cost has come to this."
+)
+@click.option(
+    "--max-wall-s", type=AMOUNT, metavar="SECONDS", help="Launch nothing more once the run has taken so many seconds."
+)
 @click.option(
     "--retry-errors", is_flag=True, help="Also make attempts again that ended with an error; what they settled stands."
 )

@@ -266,7 +266,9 @@ def _check_dataset(
                 hint="name a file in it",
             )
         elif not os.path.exists(path):
-            problems.at(entry.value, codes.MISSING_FILE, f"the dataset {shown(dataset)} does not exist")
+            message = f"the dataset {shown(dataset)} does not exist"
+            hint = "a path is relative to the directory of the configuration"
+            problems.at(entry.value, codes.MISSING_FILE, message, hint=hint)
 
 
 def _with_room_to_redact(system: SystemSpec) -> SystemSpec:

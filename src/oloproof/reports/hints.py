@@ -12,7 +12,7 @@ from oloproof.errors import counted
 from oloproof.model.decision import CountFinding, Decision, PairFinding, RateFinding
 from oloproof.model.run import Report
 from oloproof.model.tally import ErrorGroup
-from oloproof.reports.inert import inert
+from oloproof.reports.inert import NAME_LIMIT, inert
 from oloproof.reports.settling import settling_of
 from oloproof.reports.shapes import Fact
 from oloproof.reports.words import Subject, subject
@@ -32,15 +32,34 @@ class Typed(Struct, frozen=True):
 
     def project(self, command: str, *options: str) -> str:
         """A command about the project."""
-        named = ("--config", inert(shlex.quote(self.config))) if self.config else ()
+        named = ("--config", shell_word(self.config) or "FILE") if self.config else ()
         return " ".join(("oloproof", command, *options, *named))
 
 
+def shell_word(text: str) -> str:
+    """The text as one word of a shell, such that it can be pasted and is inert; "" where that cannot be done. What
+    draws nothing is written as bytes (``$'a\\x1b'``), as bash and zsh read it."""
+    if inert(text) == text:
+        return shlex.quote(text)
+    if len(text) > NAME_LIMIT or "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        return ""
+    return "$'" + "".join(map(_escaped, text)) + "'"
+
+
+def _escaped(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    return character if inert(character) == character else "".join(f"\\x{byte:02x}" for byte in character.encode())
+
+
 def errors_in_words(errors: Iterable[ErrorGroup], typed: Typed) -> Iterator[Fact]:
-    """How often each error occurred, and the command that shows the first case that had it."""
+    """How often each error occurred, and the command that shows the first case that had it; where its id is none that
+    could be typed, all the cases that have no verdict."""
     for group in errors:
         trial = () if group.trial == 1 else ("--trial", str(group.trial))
-        yield Fact(_error_in_words(group), typed("inspect", "--case", shlex.quote(inert(group.first)), *trial))
+        first = shell_word(group.first)
+        options = ("--case", first, *trial) if first else ("--missing",)
+        yield Fact(_error_in_words(group), typed("inspect", *options))
 
 
 def next_steps(report: Report, typed: Typed) -> tuple[Fact, ...]:
@@ -102,7 +121,7 @@ def _next_step(report: Report, decision: Decision, typed: Typed) -> Fact:
         case "FAIL":
             return _see_what_failed(typed)
         case "MANUAL_REVIEW":
-            rule = shlex.quote(inert(decision.rule))
+            rule = shell_word(decision.rule) or "RULE"
             return Fact("look at the run, then", typed("gate", "--approve", rule, "--by", "NAME"))
         case "INSUFFICIENT_EVIDENCE" | "PASS":
             if decision.reason == "stopped_early":

@@ -278,7 +278,12 @@ TABLE = [
         ["7:11: interval must be a mapping, found a list [OLO107]"],
         "",
     ),
-    Bad("dataset missing", alter(("d.jsonl", "e.jsonl")), ["3:10: the dataset 'e.jsonl' does not exist [OLO116]"], ""),
+    Bad(
+        "dataset missing",
+        alter(("d.jsonl", "e.jsonl")),
+        ["3:10: the dataset 'e.jsonl' does not exist [OLO116]"],
+        "a path is relative to the directory of the configuration",
+    ),
     Bad("dataset dir", alter(("d.jsonl", ".")), ["3:10: the dataset '.' is a directory [OLO116]"], "name a file in it"),
     Bad(
         "no dataset",
@@ -875,7 +880,7 @@ TABLE += [
         "a path that is too long",
         alter(("dataset: d.jsonl", f"dataset: {'x' * 5000}")),
         [f"3:10: the dataset 'xxx{'x' * 72}…' does not exist [OLO116]"],
-        "",
+        "a path is relative to the directory of the configuration",
     ),
 ]
 

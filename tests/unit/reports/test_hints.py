@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 from msgspec.structs import replace
 
+from fakes.hostile import HOSTILE
 from golden.specimens import support, triage
 from oloproof.model.decision import (
     CountFinding,
@@ -20,7 +23,8 @@ from oloproof.model.decision import (
 )
 from oloproof.model.run import Report
 from oloproof.model.tally import ErrorGroup, Tally
-from oloproof.reports.hints import Typed, errors_in_words, next_steps
+from oloproof.reports.hints import Typed, errors_in_words, next_steps, shell_word
+from oloproof.reports.inert import inert
 from oloproof.reports.shapes import Fact
 
 TYPED = Typed("r1")
@@ -165,3 +169,22 @@ def test_a_run_that_is_not_gated_says_how_to_gate_it(changes: dict[str, object],
 
 def test_a_run_that_is_not_gated_on_purpose_asks_for_nothing() -> None:
     assert steps(triage()) == ()
+
+
+def test_an_id_in_a_command_is_inert_and_a_shell_reads_it_back() -> None:
+    texts = [*HOSTILE, "it's \x1b[2J \\x41", "\u202egnp.exe", "plain", "", "$(id) `id`"]
+    words = {text: shell_word(text) for text in texts}
+    assert words["plain"] == "plain"
+    assert words["it's \x1b[2J \\x41"] == r"$'it\'s \x1b[2J \\x41'"
+    assert all(inert(word, len(word)) == word for word in words.values())
+    typed = {text: word for text, word in words.items() if word}
+    assert len(typed) > len(texts) / 2
+    script = "\n".join(f"printf '%s\\0' {word}" for word in typed.values())
+    read = subprocess.run(["bash"], input=script.encode(), capture_output=True, check=True).stdout
+    assert read.decode().split("\0")[:-1] == list(typed)
+
+
+def test_an_id_that_cannot_be_typed_is_not_in_a_command() -> None:
+    for first in ("\ud800", "a\0b", "x" * 5_000):
+        (fact,) = errors_in_words([ErrorGroup(kind="timeout", message="slow", cases=1, first=first)], Typed("r1"))
+        assert fact.text == "oloproof inspect r1 --missing"
