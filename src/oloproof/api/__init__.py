@@ -37,6 +37,7 @@ def evaluate(
     rules: Sequence[Written] | None = None,
     policy: Written | str | None = None,
     store: str | os.PathLike[str] | None = None,
+    baseline: Result | str | os.PathLike[str] | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
     """Call ``system``, plain or async, with the input of each case, here and one after the other; judge and decide.
@@ -44,14 +45,16 @@ def evaluate(
     ``cases`` have the keys of a dataset's row, or are the path of a dataset. ``evaluators`` are mappings in the words
     of ``oloproof.yaml``, in which ``type`` may be a function, or functions, which are called here too. ``rules`` are
     those of a policy at its defaults; ``policy`` is a whole one, or its file. With neither, nothing is decided.
-    ``store`` is the directory in whose ``.oloproof/`` the run is kept; with None nothing is written.
+    ``store`` is the directory in whose ``.oloproof/`` the run is kept; with None nothing is written. ``baseline`` is
+    what the run is compared with, for the rules that compare: an earlier result, or the path of a baseline file.
 
     Errors: TypeError for a system that is no function, and for rules beside a policy; UsageError, with all that is
     wrong, before anything is called; KeyboardInterrupt once the first interruption has ended the case that it met.
     """
-    from oloproof.api.evaluating import Asked, evaluated
+    from oloproof.api.evaluating import Asked, baseline_of, evaluated
 
-    asked = Asked(evaluators=evaluators, rules=rules, policy=policy, settings=settings)
+    was = baseline_of(baseline)
+    asked = Asked(evaluators=evaluators, rules=rules, policy=policy, settings=settings, baseline=was)
     return evaluated(system, cases, asked, store=store)
 
 

@@ -21,6 +21,7 @@ from oloproof.api.cases import read_cases
 from oloproof.api.results import Result
 from oloproof.errors import did_you_mean, with_article
 from oloproof.model.case import Case
+from oloproof.model.comparison import Sides
 from oloproof.model.project import Project
 from oloproof.model.run import Report, Run
 from oloproof.model.trajectory import RECORD
@@ -30,16 +31,17 @@ from oloproof.project import read_cases as read_dataset
 from oloproof.project.given import cases_given, project_given
 from oloproof.record.marks import evaluator_mark, system_mark
 from oloproof.runner.given import GivenCode
-from oloproof.store import MemoryStore, Store
+from oloproof.store import MemoryStore, Store, read_baseline
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """What is asked of a function, as ``evaluate`` is given it."""
+    """What is asked of a function, as ``evaluate`` is given it; ``baseline`` has been read."""
 
     evaluators: Any
     rules: Any
     policy: Any
     settings: Mapping[str, Any]
+    baseline: Sides | None = None
 
 
 def evaluated(system: object, cases: object, asked: Asked, *, store: str | os.PathLike[str] | None) -> Result:
@@ -57,9 +59,25 @@ def evaluated(system: object, cases: object, asked: Asked, *, store: str | os.Pa
     chosen = _cases(cases, project)
     kept = MemoryStore() if store is None else open_store(Path(store) / CONFIG, create=True)
     with kept:
-        report = _run(project, chosen, GivenCode(system, functions), kept)
+        if asked.baseline is not None:
+            pipeline.refuse_incomparable(kept, asked.baseline, project, chosen)
+        request = pipeline.Request(in_process=True, baseline=asked.baseline)
+        report = _run(project, chosen, request, GivenCode(system, functions), kept)
         found = read_cases(kept, report.run)
-    return Result(pipeline.decided_here(report), lambda: found)
+        decided = pipeline.decided_here(report)
+        sides = pipeline.sides_of(kept, pipeline.concluded(decided.run), identified=True)
+    return Result(decided, lambda: found, lambda: sides)
+
+
+def baseline_of(given: Result | str | os.PathLike[str] | None) -> Sides | None:
+    """What ``evaluate`` is to compare with. Errors: UsageError for a path that is no baseline file."""
+    if given is None:
+        return None
+    if isinstance(given, Result):
+        return given.sides()
+    if isinstance(given, str | os.PathLike):
+        return read_baseline(Path(given))
+    raise TypeError(f"evaluate() takes a result or a path as its baseline, not {with_article(type(given).__name__)}")
 
 
 def _project(system: Callable[..., Any], asked: Asked) -> tuple[Project, dict[str, Callable[..., Any]]]:
@@ -71,7 +89,7 @@ def _project(system: Callable[..., Any], asked: Asked) -> tuple[Project, dict[st
     mark = system_mark(system)
     written: dict[str, Any] = {
         "version": 1,
-        "project": _name(system),
+        "project": _name(system) if asked.baseline is None else asked.baseline.project,
         "system": {"callable": _target(system)} | ({"records": [RECORD]} if mark is None else {}),
         "evaluators": evaluators,
         **asked.settings,
@@ -126,11 +144,11 @@ def _row(case: Case) -> dict[str, Any]:
     return {key: value for key, value in written.items() if key != "line"}
 
 
-def _run(project: Project, cases: Cases, code: GivenCode, store: Store) -> Report:
+def _run(project: Project, cases: Cases, request: pipeline.Request, code: GivenCode, store: Store) -> Report:
     watch = _Interrupted()
     ports = replace(real_ports(store), code=code)
     with watch.listening():
-        report = pipeline.run(project, cases, pipeline.Request(in_process=True), ports, watch)
+        report = pipeline.run(project, cases, request, ports, watch)
     if watch.was_interrupted:
         raise KeyboardInterrupt
     return report

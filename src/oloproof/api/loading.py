@@ -13,7 +13,8 @@ from oloproof.api.cases import CaseResult, read_cases
 from oloproof.api.results import Result
 from oloproof.api.rows import Rows
 from oloproof.errors import UsageError
-from oloproof.pipeline import stored_report
+from oloproof.model.comparison import Sides
+from oloproof.pipeline import concluded, sides_of, stored_report
 from oloproof.pipeline.world import CONFIG, find_run, open_store
 
 
@@ -29,7 +30,11 @@ def loaded(run_id: str, path: str | os.PathLike[str]) -> Result:
         with open_store(config, create=False) as store:
             return read_cases(store, header)
 
-    return Result(report, cases, config="" if str(config) == CONFIG else str(config))
+    def sides() -> Sides:
+        with open_store(config, create=False) as store:
+            return sides_of(store, concluded(header), identified=True)
+
+    return Result(report, cases, sides, config="" if str(config) == CONFIG else str(config))
 
 
 @contextmanager

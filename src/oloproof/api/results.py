@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from oloproof.api.cases import CaseResult
 from oloproof.api.rows import Rows, frame
+from oloproof.model.comparison import Sides
 from oloproof.model.decision import Gate, Outcome, State
 from oloproof.model.run import Report, Run
 from oloproof.reports.document import VERDICT_COLUMNS, report_document
@@ -81,8 +82,17 @@ class RuleResult(Struct, frozen=True, kw_only=True):
 class Result:
     """A run that has ended. Its values do not change."""
 
-    def __init__(self, report: Report, cases: Callable[[], Rows[CaseResult]], *, config: str = "") -> None:
+    def __init__(
+        self,
+        report: Report,
+        cases: Callable[[], Rows[CaseResult]],
+        sides: Callable[[], Sides],
+        *,
+        config: str = "",
+    ) -> None:
         self._report = report
+        self.sides = sides
+        """The run as one that another is compared with sees it."""
         self._read = cases
         self._config = config
 

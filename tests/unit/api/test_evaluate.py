@@ -369,3 +369,41 @@ def test_the_package_stays_light_and_shows_its_names():
     assert all(getattr(oloproof, name) is not None for name in oloproof.__all__)
     assert issubclass(oloproof.RecordError, RecordError)
     assert Path(oloproof.__file__).name == "__init__.py"
+
+
+NO_NEW = {"id": "no-new", "metric": "right", "kind": "max_new_failures", "max_new_failures": 0}
+
+
+def worse(asked):
+    return {"answer": "no" if asked == "3" else asked}
+
+
+def numbered(count=30):
+    return [{"id": f"c{n}", "input": str(n), "expected": {"answer": str(n)}} for n in range(count)]
+
+
+def test_a_result_is_the_baseline_of_the_next(tmp_path):
+    was = oloproof.evaluate(echo, numbered(), evaluators=[RIGHT])
+    assert oloproof.evaluate(echo, numbered(), evaluators=[RIGHT], rules=[NO_NEW]).exit_code == 3
+    same = oloproof.evaluate(echo, numbered(), evaluators=[RIGHT], rules=[NO_NEW], baseline=was)
+    assert (same.exit_code, same.verdict) == (0, "ALLOW")
+    found = oloproof.evaluate(worse, numbered(), evaluators=[RIGHT], rules=[NO_NEW], baseline=was, store=tmp_path)
+    assert (found.exit_code, found.rules["no-new"].reason) == (1, "new_failures_exceed_limit")
+    assert found.run.project == "echo"
+    asked = [row | {"input": row["input"] + " "} if row["id"] == "c3" else row for row in numbered()]
+    changed = oloproof.evaluate(echo, asked, evaluators=[RIGHT], rules=[NO_NEW], baseline=was)
+    assert changed.exit_code == 3  # another question, so it is no pair
+
+
+def test_a_baseline_that_cannot_be_compared_is_refused_before_anything_is_called(tmp_path):
+    was = oloproof.evaluate(echo, numbered(), evaluators=[RIGHT])
+
+    def never(asked):
+        raise AssertionError("called")
+
+    with pytest.raises(UsageError, match="no case in common"):
+        oloproof.evaluate(never, [case("other")], evaluators=[RIGHT], baseline=was)
+    with pytest.raises(UsageError, match="No such file"):
+        oloproof.evaluate(never, numbered(), evaluators=[RIGHT], baseline=tmp_path / "none.json")
+    with pytest.raises(TypeError, match="takes a result or a path as its baseline, not an int"):
+        oloproof.evaluate(never, numbered(), evaluators=[RIGHT], baseline=3)
