@@ -122,9 +122,13 @@ def job(tmp_path: Path) -> Job:
     (tmp_path / "repo" / "agent").mkdir(parents=True)
     (tmp_path / "comments").write_text("[]")
     made = Job(tmp_path, inputs={"directory": "agent", "token": "writes"})
-    made.github = {"event.pull_request.number": "7", "repository": "us/agent"}
+    made.github = {"event.pull_request.number": "7", "repository": "us/agent", "server_url": "https://github.example"}
+    made.github |= {"run_id": "11", "event.pull_request.head.sha": "a1b2c3"}
     assert made.run("Start").returncode == 0
     return made
+
+
+FOOT = "\nCommit a1b2c3 · [log](https://github.example/us/agent/actions/runs/11)\n"
 
 
 def git(directory: Path, *words: str) -> None:
@@ -260,13 +264,13 @@ def test_a_request_is_commented_on_once_and_that_comment_is_updated(job: Job) ->
     assert job.run("Comment").returncode == 0
     assert job.comments == [
         *others,
-        {"id": 104, "user": {"login": "github-actions[bot]"}, "body": f"{marker}\n## BLOCK\n"},
+        {"id": 104, "user": {"login": "github-actions[bot]"}, "body": f"{marker}\n## BLOCK\n{FOOT}"},
     ]
     report = Path(job.outputs["start"]["reports"]) / "report.md"
     report.write_text("## ALLOW `$(id)` @file\n")
     assert job.run("Comment").returncode == 0
     assert [each["id"] for each in job.comments] == [1, 2, 3, 4, 104]
-    assert job.comments[-1]["body"] == f"{marker}\n## ALLOW `$(id)` @file\n"
+    assert job.comments[-1]["body"] == f"{marker}\n## ALLOW `$(id)` @file\n{FOOT}"
 
 
 def test_a_token_that_only_reads_costs_the_comment_and_nothing_else(job: Job) -> None:
@@ -284,3 +288,34 @@ def test_a_token_that_only_reads_costs_the_comment_and_nothing_else(job: Job) ->
 def test_a_run_that_left_no_report_is_not_commented_on(job: Job) -> None:
     assert job.run("Comment").returncode == 0
     assert job.comments == []
+
+
+@pytest.mark.parametrize("code", ["2", "5"])
+def test_a_run_that_left_no_report_leaves_no_verdict_of_an_earlier_commit_either(code: str, job: Job) -> None:
+    job.run("Run")
+    job.run("Comment")
+    assert "## BLOCK" in job.comments[0]["body"]
+    (Path(job.outputs["start"]["reports"]) / "report.md").unlink()
+    job.outputs["run"] = {"exit-code": code}
+    assert job.run("Comment").returncode == 0
+    (comment,) = job.comments
+    told = f"## No report\n\nexit {code}, and the log says why\n"
+    assert comment["body"] == f"<!-- oloproof: oloproof -->\n{told}{FOOT}"
+
+
+def test_a_token_that_is_not_there_costs_the_comment_and_nothing_else(job: Job) -> None:
+    job.run("Run")
+    (job.home / "bin" / "gh").write_text("#!/bin/sh\necho 'gh: set the GH_TOKEN environment variable' >&2\nexit 4\n")
+    done = job.run("Comment")
+    assert (done.returncode, "the comment could not be read" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("text", ["$(touch pwned)`touch pwned`; touch pwned && ' \" #", "--upload-pack=touch pwned"])
+def test_branches_and_inputs_are_no_code(text: str, branch: Job) -> None:
+    branch.github |= {"base_ref": text, "event.pull_request.head.sha": text, "event.pull_request.number": text}
+    branch.inputs |= {"command": f"run {text}", "config": text, "baseline": text, "author": text}
+    for name in ("Baseline", "Run", "Comment", "Verdict"):
+        branch.run(name)
+    assert list(branch.home.rglob("pwned*")) == []
+    assert branch.said[0] == "run"
+    assert branch.said[branch.said.index("--config") + 1] == text
