@@ -86,8 +86,8 @@ def with_article(noun: str) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """``1 case``, ``2 cases``; ``plural`` where an s does not make it."""
-    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
+    """``1 case``, ``2,000 cases``; ``plural`` where an s does not make it. Every count in a sentence is written so."""
+    return f"{count} {noun}" if count == 1 else f"{count:,} {plural or noun + 's'}"
 
 
 class OloproofError(Exception):

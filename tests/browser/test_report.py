@@ -227,3 +227,4 @@ def test_ten_thousand_cases_fit_into_a_page_and_one_of_them_is_found(opened: Any
     page = opened.at(file)
     page.fill("[name=text]", "case_09999")
     assert listed(page) == ["case_09999"]
+    assert page.locator("#count").inner_text() == "1 of 10,000 attempts"

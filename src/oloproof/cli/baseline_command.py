@@ -37,7 +37,7 @@ def save(run: str, config: Path, output: Path) -> None:
     with open_store(config, create=False) as store:
         header = pipeline.complete(find_run(store, run, config))
         write_file(output, [encode_baseline(pipeline.sides_of(store, header, identified=True))])
-    click.echo(f"wrote {output}: run {header.id}, {header.cases} cases")
+    click.echo(f"wrote {output}: run {header.id}, {header.cases:,} cases")
 
 
 @command.command("show")
@@ -54,4 +54,4 @@ def show(file: Path) -> None:
     for index, criterion in enumerate(sides.criteria):
         letters = [side.codes[index] for side in sides.cases]
         passed, failed, missing = (letters.count(letter) for letter in "pfm")
-        click.echo(f"  {inert(criterion)}: {passed} passed, {failed} failed, {missing} missing")
+        click.echo(f"  {inert(criterion)}: {passed:,} passed, {failed:,} failed, {missing:,} missing")

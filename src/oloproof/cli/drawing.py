@@ -49,8 +49,8 @@ def drawn(headway: Headway, *, noun: str, elapsed_s: float, width: int) -> Itera
     """The lines, none wider than ``width`` columns; the bar takes what is left of its line."""
     minutes, seconds = divmod(int(elapsed_s), 60)
     left = time_left(headway, elapsed_s=elapsed_s)
-    of = "?" if headway.total is None else headway.total
-    words = ", ".join(filter(None, (f"{headway.done}/{of} {noun}", f"{minutes}:{seconds:02}", left)))
+    of = "?" if headway.total is None else f"{headway.total:,}"
+    words = ", ".join(filter(None, (f"{headway.done:,}/{of} {noun}", f"{minutes}:{seconds:02}", left)))
     room = min(BAR_WIDTH, width - len(words) - 1)
     if room >= 4 and headway.total:
         line = Table.grid(padding=(0, 1, 0, 0))

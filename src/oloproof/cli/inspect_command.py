@@ -197,5 +197,5 @@ def _show_verdicts(store: Store, header: Run, listing: Listing, *, as_json: bool
     table = failure_table(kept) if listing == "failures" else missing_table(kept)
     print_rendered(partial(terminal.render_table, table))
     if listing == "failures" and missing:
-        told = "1 verdict is missing" if missing == 1 else f"{missing} verdicts are missing"
+        told = "1 verdict is missing" if missing == 1 else f"{missing:,} verdicts are missing"
         print(f"{told}: {Typed(header.id, named_config(config))('inspect', '--missing')}")

@@ -60,19 +60,19 @@ class ProgressWatch(Watch):
             self._drawing.start(self._noun)
 
     def resuming(self, done: int, of: int) -> None:
-        print(f"resumed: {done} of {of} {self._noun} are there from before", file=sys.stderr)
+        print(f"resumed: {done:,} of {of:,} {self._noun} are there from before", file=sys.stderr)
         self._headway = replace(self._headway, before=done)
 
     def reusing(self, counts: Sequence[TakenOver], of: int) -> None:
         for each in counts:
-            print(f"{each.attempts} of {of} attempts taken over from run {each.run}", file=sys.stderr)
+            print(f"{each.attempts:,} of {of:,} attempts taken over from run {each.run}", file=sys.stderr)
 
     def confirming(self, cases: int, times: int) -> None:
         if self._drawing is not None:
             self._drawing.stop()
         noun, again = ("case", "once") if cases == 1 else ("cases", "once each")
         often = again if times == 1 else f"{times} times" if cases == 1 else f"{times} times each"
-        print(f"{cases} newly broken {noun}: run again {often}", file=sys.stderr)
+        print(f"{cases:,} newly broken {noun}: run again {often}", file=sys.stderr)
 
     def told(self, events: Sequence[Event]) -> None:
         if self._stream is not None:

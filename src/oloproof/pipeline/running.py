@@ -259,7 +259,7 @@ def _redacted(run: Run) -> tuple[str, ...]:
     """How much each rule took out, which tells whether it finds what it should and no more."""
     if not run.redacted:
         return ()
-    told = [f"{each.secrets} × {each.rule} (in {each.attempts} of the attempts)" for each in run.redacted]
+    told = [f"{each.secrets} × {each.rule} (in {each.attempts:,} of the attempts)" for each in run.redacted]
     return (f"taken out by `redact:`: {', '.join(told)}",)
 
 
@@ -267,7 +267,7 @@ def _taken_over(run: Run) -> tuple[str, ...]:
     if not run.reused:
         return ()
     of = run.cases * run.trials
-    told = [f"{each.attempts} of {of} attempts taken over from run {each.run}" for each in run.reused]
+    told = [f"{each.attempts:,} of {of:,} attempts taken over from run {each.run}" for each in run.reused]
     return (*told, "--reuse: what was taken over was judged anew, and not run again")
 
 

@@ -83,7 +83,7 @@ def changes_in_words(comparison: Comparison) -> str:
             ("without a verdict that had one", attrgetter("lost_cases")),
         )
     ]
-    told = ", ".join(f"{count} {what}" for count, what in counts if count)
+    told = ", ".join(f"{count:,} {what}" for count, what in counts if count)
     return f"since the baseline {inert(comparison.baseline)}: {f'cases: {told}' if told else 'no case changed'}"
 
 
@@ -279,7 +279,7 @@ def _migration_cells(migration: Migration) -> tuple[str, ...]:
 
 
 def _rate(tally: Tally) -> str:
-    return f"{tally.passed} / {tally.observed}" if tally.observed else NOTHING
+    return f"{tally.passed:,} / {tally.observed:,}" if tally.observed else NOTHING
 
 
 def _migration_document(migration: Migration, names: list[str]) -> dict[str, Any]:

@@ -149,22 +149,22 @@ def counts_text(metric: Metric, effective: float | None = None, *, not_run: int 
     """
     match metric:
         case Rate(tally=tally) if not_run:
-            missing = f"{tally.missing} missing, {not_run} of them not run"
-            return f"{tally.passed} / {tally.observed} observed · {missing} · {tally.excluded} excluded"
+            missing = f"{tally.missing:,} missing, {not_run:,} of them not run"
+            return f"{tally.passed:,} / {tally.observed:,} observed · {missing} · {tally.excluded:,} excluded"
         case Rate(tally=tally, clusters=clusters):
             if clusters is None:
-                return f"{tally.passed} / {tally.observed} observed · {_unobserved(tally.missing, tally.excluded)}"
+                return f"{tally.passed:,} / {tally.observed:,} observed · {_unobserved(tally.missing, tally.excluded)}"
             tried, cases = clusters.trials, clusters.cases
             noun = "observed" if tried.n == cases else "trials observed"
-            counts = f"{tried.passed} / {tried.observed} {noun} · {_unobserved(tried.missing, tally.excluded)}"
-            always = "" if tried.n == cases else f" · {tally.passed} / {cases} cases pass all"
+            counts = f"{tried.passed:,} / {tried.observed:,} {noun} · {_unobserved(tried.missing, tally.excluded)}"
+            always = "" if tried.n == cases else f" · {tally.passed:,} / {cases:,} cases pass all"
             return f"{counts}{always}{_worth(clusters, effective)}"
         case Quantile(quantile=written, distribution=values):
-            rank = f"p{percent_of(written)} of {values.observed_count} observed"
+            rank = f"p{percent_of(written)} of {values.observed_count:,} observed"
             return f"{rank} · {_unobserved(values.missing_count, 0)}"
         case PassK(type=kind, k=k):
             sign = "@" if kind == "pass_at_k" else "^"
-            counts = f"pass{sign}{k} of {metric.observed} observed"
+            counts = f"pass{sign}{k} of {metric.observed:,} observed"
             return f"{counts} · {_unobserved(metric.missing, metric.excluded)}{_worth(metric.clusters, effective)}"
         case _:
             assert_never(metric)
@@ -182,7 +182,7 @@ def rate_text(tally: Tally) -> str:
     """``57.1% (4/7)``: the estimate and what it is of; a dash where nothing was observed."""
     if not tally.observed:
         return NOTHING
-    return f"{percent_estimate(tally.passed, tally.observed)}% ({tally.passed}/{tally.observed})"
+    return f"{percent_estimate(tally.passed, tally.observed)}% ({tally.passed:,}/{tally.observed:,})"
 
 
 def quantity_text(value: float, *, rounding: str) -> str:
@@ -211,4 +211,4 @@ def total(metrics: Iterable[Metric]) -> Tally:
 
 
 def _unobserved(missing: int, excluded: int) -> str:
-    return f"{missing} missing · {excluded} excluded"
+    return f"{missing:,} missing · {excluded:,} excluded"

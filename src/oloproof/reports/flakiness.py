@@ -28,11 +28,11 @@ def flaky_rows(flaky: Sequence[Flaky]) -> Iterator[FlakyRow]:
     """The first :data:`MOST_SHOWN`, and in a last row how many more there are."""
     for each in flaky[:MOST_SHOWN]:
         known = each.passed + each.failed
-        missing = f", {each.missing} missing" if each.missing else ""
+        missing = f", {each.missing:,} missing" if each.missing else ""
         yield FlakyRow(
             criterion=inert(each.criterion),
             case=inert(each.case),
-            passed=f"{each.passed} / {known}{missing}",
+            passed=f"{each.passed:,} / {known:,}{missing}",
             parting=_parting(each),
         )
     if len(flaky) > MOST_SHOWN:

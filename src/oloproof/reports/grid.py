@@ -35,4 +35,4 @@ def _cell(rate: Rate | None) -> str:
     judged = rate.judged
     if rate.clusters is None:
         return rate_text(judged)
-    return f"{estimate_text(rate, rate_estimate(rate.clusters))} ({judged.passed}/{judged.observed})"
+    return f"{estimate_text(rate, rate_estimate(rate.clusters))} ({judged.passed:,}/{judged.observed:,})"

@@ -16,7 +16,7 @@ _ORDER = {"FAIL": 0, None: 1, "MANUAL_REVIEW": 2, "INSUFFICIENT_EVIDENCE": 3, "P
 
 def headway_line(headway: Headway, *, noun: str, elapsed_s: float) -> str:
     """All of it in one line, for a log."""
-    parts = [f"{headway.done} of {'?' if headway.total is None else headway.total} {noun}"]
+    parts = [f"{headway.done:,} of {'?' if headway.total is None else f'{headway.total:,}'} {noun}"]
     if headway.finished or headway.in_flight:
         parts.append(counts(headway))
     if left := time_left(headway, elapsed_s=elapsed_s):
@@ -29,9 +29,9 @@ def headway_line(headway: Headway, *, noun: str, elapsed_s: float) -> str:
 
 def counts(headway: Headway) -> str:
     """What the attempts came to, and how many are going on."""
-    words = [f"{headway.passed} passed", f"{headway.failed} failed", f"{headway.missing} missing"]
-    words += [f"{headway.excluded} excluded"] if headway.excluded else []
-    return " · ".join([*words, f"{headway.in_flight} in flight"])
+    words = [f"{headway.passed:,} passed", f"{headway.failed:,} failed", f"{headway.missing:,} missing"]
+    words += [f"{headway.excluded:,} excluded"] if headway.excluded else []
+    return " · ".join([*words, f"{headway.in_flight:,} in flight"])
 
 
 def time_left(headway: Headway, *, elapsed_s: float) -> str:
@@ -54,8 +54,8 @@ def rule_lines(headway: Headway) -> Iterator[tuple[str, str, str]]:
 def _verdicts(rule: RuleSoFar) -> str:
     if not (rule.passed or rule.failed or rule.missing):
         return ""
-    missing = f" · {rule.missing} missing" if rule.missing else ""
-    return f"{rule.passed} passed · {rule.failed} failed{missing}"
+    missing = f" · {rule.missing:,} missing" if rule.missing else ""
+    return f"{rule.passed:,} passed · {rule.failed:,} failed{missing}"
 
 
 def _duration(seconds: float) -> str:

@@ -84,7 +84,7 @@ def _fold_failures(comment: _Comment, verdict_rows: Iterable[VerdictRow]) -> Non
             failed += 1
             if failed <= MOST_FAILURES:
                 shown.append(row)
-    count = str(failed) if failed <= MOST_FAILURES else f"the first {MOST_FAILURES} of {failed}"
+    count = str(failed) if failed <= MOST_FAILURES else f"the first {MOST_FAILURES} of {failed:,}"
     table = failure_table(shown)
     comment.folded(f"Failures: {count}", table.columns, (tuple(map(_cell, row)) for row in table.rows))
 

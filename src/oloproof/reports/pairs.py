@@ -79,8 +79,8 @@ def signed_upper(bound: float) -> str:
 
 def counts_text(table: PairTable) -> str:
     """What became of the pairs."""
-    parts = [f"{table.fixed} fixed", f"{table.broken} broken", f"{table.both_pass + table.both_fail} the same"]
-    return " · ".join([*parts, f"{table.missing} missing", f"{table.excluded} excluded"])
+    parts = [f"{table.fixed:,} fixed", f"{table.broken:,} broken", f"{table.both_pass + table.both_fail:,} the same"]
+    return " · ".join([*parts, f"{table.missing:,} missing", f"{table.excluded:,} excluded"])
 
 
 def p_text(p: float) -> str:

@@ -35,7 +35,7 @@ def progress_view(found: Progress, *, config: str = "") -> ProgressView:
         project=inert(run.project),
         run_id=inert(run.id),
         status=run.status.replace("_", " "),
-        told=f"{found.attempts} of {found.of or '?'} {run.unit}",
+        told=f"{found.attempts:,} of {f'{found.of:,}' if found.of else '?'} {run.unit}",
         inspect=typed("inspect"),
         facts=(
             Fact("run", inert(run.id)),

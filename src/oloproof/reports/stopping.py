@@ -42,9 +42,9 @@ def settled_in_words(decision: Decision) -> str:
     if settled is None:
         return by
     if settled.by == "evidence":
-        missing = f", {settled.missing} missing" if settled.missing else ""
-        return f"{by} after {settled.after} cases: {settled.passed} passed, {settled.failed} failed{missing}"
-    return f"{by}; certain after {settled.after} cases, which takes {inert(settled.boundary)}"
+        missing = f", {settled.missing:,} missing" if settled.missing else ""
+        return f"{by} after {settled.after:,} cases: {settled.passed:,} passed, {settled.failed:,} failed{missing}"
+    return f"{by}; certain after {settled.after:,} cases, which takes {inert(settled.boundary)}"
 
 
 def _method(stopping: Stopping) -> str:
@@ -56,7 +56,7 @@ def _where(run: Run, stopping: Stopping) -> str:
     if stopping.after is None:
         return "no case was left out"
     causes = ", ".join(_cause(settled) for settled in stopping.settled if _is_cause(settled, stopping))
-    return f"stopped after {stopping.after} of {run.cases} cases: {causes}"
+    return f"stopped after {stopping.after:,} of {run.cases:,} cases: {causes}"
 
 
 def _is_cause(settled: Settled, stopping: Stopping) -> bool:
@@ -75,7 +75,7 @@ def _saved(saved: Saved, cases: int) -> str:
         also.append(f"about {quantity_text(saved.cost_usd, rounding=ROUND_HALF_EVEN)} USD")
     if saved.seconds is not None:
         also.append(f"about {_time(saved.seconds)} of the system's time")
-    return ", ".join([f"{saved.cases} of {cases} cases not run", *also])
+    return ", ".join([f"{saved.cases:,} of {cases:,} cases not run", *also])
 
 
 def _time(seconds: float) -> str:

@@ -198,7 +198,7 @@ def _facts(report: Report, typed: Typed) -> tuple[Fact, ...]:
         Fact("project", inert(run.project)),
         Fact("system", system_text(run)),
         Fact("status", run.status),
-        Fact("cases", f"{report.measured.cases}{tried}"),
+        Fact("cases", f"{report.measured.cases:,}{tried}"),
     ]
     if run.finished_at is not None:
         facts.append(Fact("took", _duration(run.started_at, run.finished_at) + (", resumed" if run.resumed else "")))
@@ -230,7 +230,7 @@ def _baseline_text(comparison: Comparison) -> str:
         (len(comparison.changed), "changed"),
         (len(comparison.accepted), "accepted as gone or changed"),
     ):
-        parts += [f"{count} {what}"] if count else []
+        parts += [f"{count:,} {what}"] if count else []
     return ", ".join(parts)
 
 
@@ -270,7 +270,7 @@ def _metric_row(metric: Metric, known: Figures) -> MetricRow:
 def _slice_rows(report: Report) -> Iterator[SliceRow]:
     for group in report.measured.slices:
         name = f"{inert(group.slice)}={inert(group.value)}"
-        support = f"support {group.support}"
+        support = f"support {group.support:,}"
         if not group.metrics:
             yield SliceRow(group=name, id=NOTHING, estimate=NOTHING, interval=NOTHING, counts=support)
         supported = group.support >= report.measured.min_slice_support and report.run.status != "stopped_early"

@@ -137,7 +137,7 @@ def gate_line(report: Report) -> str:
         causes[_MOST_CAUSES:] = [f"and {len(causes) - _MOST_CAUSES} more"]
     stopping = report.run.stopping
     if stopping is not None and stopping.after is not None:
-        causes.append(f"settled after {stopping.after} of {report.run.cases} cases")
+        causes.append(f"settled after {stopping.after:,} of {report.run.cases:,} cases")
     line = f"{gate.outcome.replace('_', ' ')} (exit {gate.exit_code})"
     return f"{line}: {', '.join(causes)}" if causes else line
 
@@ -198,14 +198,14 @@ def _reason(subject: Subject) -> str:
         case "no_observation":
             return "nothing to decide on: no case was observed"
         case "below_min_cases":
-            needed = "" if rule is None else f", at least {rule.min_cases} required"
+            needed = "" if rule is None else f", at least {rule.min_cases:,} required"
             return f"{counted(finding.n, 'case')}{needed}"
         case "missing_exceeds_policy":
             share = f" ({percent_estimate(finding.missing, finding.n)}%)" if finding.n else ""
             most = "" if rule is None or rule.max_missing is None else f", at most {percent_of(rule.max_missing)}%"
-            return f"{finding.missing} of {counted(finding.n, 'case')} missing{share}{most}"
+            return f"{finding.missing:,} of {counted(finding.n, 'case')} missing{share}{most}"
         case "stopped_early":
-            left = f"of {counted(finding.n, 'case')} {finding.missing} did not run or left no verdict"
+            left = f"of {counted(finding.n, 'case')} {finding.missing:,} did not run or left no verdict"
             return f"not settled when the run stopped: {left}, and an interval of the others alone would not be valid"
         case "review_required":
             return "the evidence passes; the rule asks that a person looks"
@@ -228,12 +228,12 @@ def _tried(metric: Metric | None) -> bool:
 def _count_in_words(finding: CountFinding, reason: CountReason, *, tried: bool) -> str:
     failed, missing = finding.tally.failed, counted(finding.missing, "case")
     failures = f"{counted(failed, 'case')} with a failed trial" if tried else f"{counted(failed, 'failure')} observed"
-    allowed = f"{finding.max_failures} allowed"
+    allowed = f"{finding.max_failures:,} allowed"
     match reason:
         case "observed_failures_exceed_limit":
             return f"{failures}, {allowed}"
         case "observed_failures_within_limit":
-            return f"{failures} and {finding.missing if tried else missing} missing, {allowed}"
+            return f"{failures} and {f'{finding.missing:,}' if tried else missing} missing, {allowed}"
         case "missing_could_hide_failures":
             return f"{failures}, {allowed}; {missing} missing could hide more"
         case _:

@@ -47,7 +47,7 @@ def test_a_rule_that_was_left_open_names_no_interval() -> None:
     stopping = Stopping(seed=7, method="hybrid", rules=("floor",), after=20, not_run={"right": 980})
     (row,) = view(report(Tally(15, 5, 980), stopping)).decisions
     assert row.words == (
-        "not settled when the run stopped: of 1000 cases 980 did not run or left no verdict,"
+        "not settled when the run stopped: of 1,000 cases 980 did not run or left no verdict,"
         " and an interval of the others alone would not be valid"
     )
 
@@ -57,8 +57,8 @@ def test_what_was_saved_is_in_units_that_one_can_read() -> None:
         stopping = Stopping(seed=7, after=20, not_run={"right": 980}, saved=Saved(cases=980, **spent))
         return facts(view(report(Tally(15, 5, 980), stopping)))["saved"]
 
-    assert saved() == "980 of 1000 cases not run"
-    assert saved(cost_usd=12.3456789) == "980 of 1000 cases not run, about 12.3457 USD"
+    assert saved() == "980 of 1,000 cases not run"
+    assert saved(cost_usd=12.3456789) == "980 of 1,000 cases not run, about 12.3457 USD"
     texts = [saved(seconds=seconds).rpartition("about ")[2] for seconds in (0.0214, 59.6, 90, 7260)]
     assert texts == [f"{time} of the system's time" for time in ("21 ms", "1 min 0 s", "1 min 30 s", "2 h 1 min")]
 

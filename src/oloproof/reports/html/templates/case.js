@@ -114,7 +114,7 @@ function drawing(link) {
     for (const group of groups(view.steps)) {
       const [first] = group;
       const lane = agents.indexOf(first.agent) + 1;
-      if (first.left_out) line(across(make("p", { class: "gap" }, `… ${first.left_out} steps are not shown …`)));
+      if (first.left_out) line(across(make("p", { class: "gap" }, `… ${first.left_out.toLocaleString("en")} steps are not shown …`)));
       const place = group.length > 1 ? make("div", { class: "beside", role: "group", "aria-label": "in one turn" }) : stepBox(first, several);
       if (group.length > 1) place.append(...group.map((step) => stepBox(step, several)));
       place.style.gridColumn = String(lane);

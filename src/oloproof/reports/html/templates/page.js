@@ -149,7 +149,7 @@
     }
     back = state;
     shown = matching(state);
-    find("count").textContent = `${shown.length} of ${index.rows.length} attempts`;
+    find("count").textContent = `${shown.length.toLocaleString("en")} of ${index.rows.length.toLocaleString("en")} attempts`;
     find("list").replaceChildren();
     drawRows(AT_ONCE);
   }
