@@ -153,7 +153,8 @@ def _cases(project: Project, selection: Selection) -> Cases:
     """The dataset, in which everything that was chosen is there."""
     cases = read_cases(project)
     with pipeline.problems_told(project):
-        _refuse_unknown(selection.case_ids, {case.id for case in cases})
+        if selection.case_ids:
+            _refuse_unknown(selection.case_ids, {case.id for case in cases})
         _refuse_empty(selection.slice, cases)
     return cases
 

@@ -206,10 +206,10 @@ class Trace:
             if progress.over or progress.ending is not None:
                 self._refuse_when_over()
                 raise refused(f"step {index}: it was recorded after finish")
-            if index == 1:
-                progress.names_agents = step.agent is not None
-            elif (step.agent is not None) != progress.names_agents:
-                raise refused(partly_named(step))
+            if (step.agent is not None) is not progress.names_agents:
+                if kinds:
+                    raise refused(partly_named(step))
+                progress.names_agents = True
             if step.inside is not None and kinds[step.inside - 1] != "tool_call":
                 raise refused(inside_no_call(step, kinds[step.inside - 1]))
             progress.sink.put_step(step)

@@ -215,7 +215,7 @@ def heard(line: bytes) -> Word | Garbled:
 
 def refuse_deep(line: bytes) -> None:
     """Errors: RecursionError when what the line holds could be decoded here and not be encoded elsewhere."""
-    if line.count(b"[") + line.count(b"{") > NESTING_LEFT:
+    if len(line) > NESTING_LEFT and line.count(b"[") + line.count(b"{") > NESTING_LEFT:
         msgspec.json.decode(b"[" * NESTING_LEFT + line + b"]" * NESTING_LEFT)
 
 

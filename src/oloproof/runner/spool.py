@@ -36,9 +36,8 @@ class Spool:
     def take(self) -> bytes:
         """What was printed since the last time, which is forgotten now."""
         with suppress(OSError), self._lock:
-            size = os.fstat(self._fd).st_size
-            if size and os.getpid() == self._pid:  # a child that user code forked must not empty its parent's file
-                data = os.pread(self._fd, min(size, _MOST + self.spare), 0)
+            data = os.pread(self._fd, _MOST + self.spare, 0)
+            if data and os.getpid() == self._pid:  # a child that user code forked must not empty its parent's file
                 os.ftruncate(self._fd, 0)
                 return data
         return b""

@@ -292,8 +292,9 @@ class Supervisor(Generic[Job, Result]):
         if not self._held:
             self._silent_since = monotonic()
         self._held.update(batch)
+        now = monotonic()
         for _ in batch:
-            self._pace = self._pace.launched(monotonic())
+            self._pace = self._pace.launched(now)
         if self._worker is not None:
             self._worker.send([self._desk.order(n, job) for n, job in batch])
 
@@ -339,7 +340,7 @@ class Supervisor(Generic[Job, Result]):
 
     def _settle(self, n: int, word: Ran | Judged) -> None:
         self._silent_since = monotonic()
-        if isinstance(word, Ran):
+        if isinstance(word, Ran) and word.printed_before:
             self._log.write(to_bytes(word.printed_before))
         del self._begun[n]
         job = self._held.pop(n)

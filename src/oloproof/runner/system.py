@@ -48,6 +48,8 @@ class Again(NamedTuple):
 
 def again(retry: Retry | None, turn: Turn, attempt: Attempt, listener: Listener) -> Again | None:
     """Whether an attempt is made again, of which the ``listener`` is told; None where it stands."""
+    if retry is None or attempt.error is None:  # nearly all of them
+        return None
     wait_s = wait_before_next(retry, attempt.error, made=len(turn.earlier) + 1, seed=turn.seed)
     if wait_s is None:
         return None
