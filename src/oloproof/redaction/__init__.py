@@ -6,8 +6,9 @@ The story, which `docs/howto/redact-secrets.md` tells users:
   reports and events. A worker runs the agent's code, which could tamper with what happens there. Until then an attempt
   is in memory only; the files that a worker writes have no name. Of texts with a length limit the worker sends more
   than is kept, so that a secret across the limit is seen whole, and the limit is applied afterwards.
-- *What.* Everything that is said in an attempt and in its case, through one :class:`Scope`. Ids of cases are names that
-  people type and files carry: one that holds a secret is refused.
+- *What.* Everything that is said in an attempt and in its case, through one :class:`Scope`, and errors that quote them.
+  Names that people type and files carry (ids of cases, the system's name and version, ``--slice``) are refused where
+  they hold a secret.
 - *Judging.* A verdict on a redacted record is the one that the whole record would have had, or missing. Evaluators see
   the case as it is, since it is the user's own, and the attempt *veiled*: a text with a secret may be any text. Whoever
   compares parts of one attempt with each other sees the markers, whose equality is exact. A function of the user's
