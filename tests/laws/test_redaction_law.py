@@ -203,7 +203,7 @@ TOLD = st.recursive(
 @example(6011000000000010240.0, [], {})
 @example({"aws_key": "a1B2" * 10}, [], {})
 @given(output=TOLD, steps=STEPS, metadata=st.dictionaries(st.just("team"), TOLD, max_size=1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_one_look_at_all_of_a_record_misses_nothing(output: Any, steps: list[Step], metadata: dict[str, Any]):
     case = Case(id="#", metadata=metadata)
     attempt = Attempt(case_id="#", trajectory=Trajectory(steps=worlds.numbered(steps)), output=output)
