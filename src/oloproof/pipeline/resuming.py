@@ -84,11 +84,12 @@ def refuse_other_places(resumed: Resumed, header: Run, project: Project, cases: 
     Errors: UsageError.
     """
     was, wrong = resumed.was, ""
-    if not resumed.kept and was.status == "broken":
+    same_redaction = was.redaction == header.redaction  # what was printed and what waits is stored, too
+    if same_redaction and not resumed.kept and was.status == "broken":
         return
     asked = ports.store.policy(was.id)
-    if was.redaction != header.redaction:
-        wrong = "`redact:` takes other secrets out now than when its cases were stored"
+    if not same_redaction:
+        wrong = "`redact:` takes other secrets out now than when it began"
     elif (was.criteria, was.judged_by, was.slices) != (header.criteria, header.judged_by, header.slices):
         wrong = "other criteria or slices are measured now"
     elif was.trials != header.trials:
