@@ -116,6 +116,22 @@ def test_nothing_is_wider_than_the_window(width: int, scheme: str, opened: Any, 
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("width", [375, 1600])
+def test_names_without_end_make_nothing_wider_than_the_window(width: int, opened: Any, tmp_path: Path) -> None:
+    long = "x" * 2_000
+    rows = [case(f"{at}{long}", ["look"], tools=["look"]) | {"metadata": {"surface": f"{at}{long}"}} for at in range(4)]
+    project(tmp_path, app=AGENT, cases=rows, evaluators=EVALUATORS, slices=["metadata.surface"])
+    assert oloproof(tmp_path, "run", "--html", "report.html").code == 0
+    opened.page.set_viewport_size({"width": width, "height": 900})
+    page = opened.at(tmp_path / "report.html")
+    assert page.locator("[name=slice] option").count() > 2
+    page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.click("#list a")
+    page.wait_for_selector("#case .facts")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_a_comparison_opens_the_calls_of_both_runs(opened: Any, tmp_path: Path) -> None:
     agent = AGENT.replace("    with", "    tools = open('tools').read().split()\n    with")
     project(tmp_path, app=agent, cases=[case("c1", [], tools=["look"])], evaluators=EVALUATORS, rules=None)

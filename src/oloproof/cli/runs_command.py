@@ -16,7 +16,7 @@ from oloproof.reports.view import RunRow
 
 @click.command("runs")
 @config_option
-@click.option("--limit", type=COUNT, default=20, show_default=True, help="The newest so many.")
+@click.option("--limit", type=COUNT, metavar="N", default=20, show_default=True, help="The newest so many.")
 @json_option
 def command(config: Path, limit: int, as_json: bool) -> None:
     """List the stored runs, the newest first.

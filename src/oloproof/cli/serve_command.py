@@ -34,8 +34,10 @@ _SPARE_FILES = 256
 @click.option("--tokens-env", metavar="NAME", help="The environment variable that holds such lines.")
 @click.option("--tls-cert", type=_FILE, help="Speak TLS: the certificate with its chain, in PEM.")
 @click.option("--tls-key", type=_FILE, help="The certificate's key, in PEM, without a passphrase.")
-@click.option("--max-body", type=COUNT, default=256, show_default=True, help="The largest request, in KiB.")
-@click.option("--max-streams", type=COUNT, default=1000, show_default=True, help="So many runs at once.")
+@click.option(
+    "--max-body", type=COUNT, metavar="N", default=256, show_default=True, help="The largest request, in KiB."
+)
+@click.option("--max-streams", type=COUNT, metavar="N", default=1000, show_default=True, help="So many runs at once.")
 @click.option("--max-seconds", type=Amount(min=0, min_open=True), default=300, show_default=True, help="For one run.")
 def command(
     opened: Callable[[], Service],

@@ -162,8 +162,8 @@
       const [failed, missing] = [named("f"), named("m")];
       list.append(make("tr", {},
         make("td", {}, make("a", { href: link(at) }, name)),
-        make("td", { class: "fail" }, failed ? `✗ ${failed}` : ""),
-        make("td", { class: "missing" }, missing ? `? ${missing}` : ""),
+        make("td", { class: "fail" }, failed ? `✗\u00a0${failed}` : ""),
+        make("td", { class: "missing" }, missing ? `?\u00a0${missing}` : ""),
         make("td", { class: "content" }, preview)));
     }
     find("more").hidden = list.rows.length >= shown.length;
