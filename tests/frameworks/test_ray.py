@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
@@ -128,19 +128,13 @@ def _ended(node: subprocess.Popen[str], listening: Thread) -> None:
     listening.join(timeout=20)
 
 
-@contextmanager
-def ray_cluster(machines: int) -> Iterator[Cluster]:
-    with ExitStack() as opened:
-        cluster = Cluster(opened)
-        cluster.add(machines)
-        yield cluster
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     if find_spec("ray") is None:
         pytest.skip("Ray is not installed: pip install 'oloproof[ray]'")
-    with ray_cluster(2) as made:
+    with ExitStack() as opened:
+        made = Cluster(opened)
+        made.add(2)
         yield made
 
 
@@ -228,11 +222,10 @@ def test_a_run_is_planned_stopped_and_taken_over_as_on_this_machine(tmp_path: Pa
         assert [key for key in here if here[key] != there.get(key)] == []
 
 
-def test_the_cases_of_a_lost_machine_are_run_again_and_it_is_told(tmp_path: Path) -> None:
-    pytest.importorskip("ray")
-    with ray_cluster(2) as cluster:
-        suite(tmp_path, *["yes"] * 4, "lose the machine", *["yes"] * 4, "end the worker", timeout_s=30)
-        done = cluster.run(tmp_path, "--json")
+def test_the_cases_of_a_lost_machine_are_run_again_and_it_is_told(tmp_path: Path, cluster: Cluster) -> None:
+    cluster.add(1)  # so that others have as many as before
+    suite(tmp_path, *["yes"] * 4, "lose the machine", *["yes"] * 4, "end the worker", timeout_s=30)
+    done = cluster.run(tmp_path, "--json")
     assert done.code == 0
     assert done.verdict("right") == (8, 1, 1, 0)  # also: nothing of Ray's stands in the JSON
     warnings = " ".join(done.json["warnings"])

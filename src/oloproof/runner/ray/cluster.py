@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -38,14 +38,13 @@ _QUIETLY = {
     "logging_level": "ERROR",
 }
 
-_SURROUNDINGS = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_gcs_rpc_server_reconnect_timeout_s": "3600",
-    "RAY_ENABLE_AUTO_CONNECT": "0",
-}
-"""A cluster that starts here tells nobody that it did. Where a cluster loses its head, this process is not ended with
-it, as Ray would after a minute: the run ends by itself, once no worker is left. And no thread that asks Ray something
-after the run has ended starts another cluster by that."""
+_SURROUNDINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_gcs_rpc_server_reconnect_timeout_s": "3600"}
+"""A cluster that starts here tells nobody that it did. And where a cluster loses its head, this process is not ended
+with it, as Ray would after a minute: the run ends by itself, once no worker is left."""
+
+_AT_IMPORT = _SURROUNDINGS | {"RAY_ENABLE_AUTO_CONNECT": "0"}
+"""No thread that asks Ray something after the run has ended starts another cluster by that. The processes of a cluster
+that starts here do not have this from us, since an agent may count on it."""
 
 _PROBE = "import ray, sys; ray.init(address=sys.argv[1], configure_logging=False, log_to_driver=False); ray.shutdown()"
 
@@ -56,7 +55,7 @@ def connected(executor: RayExecutor, directory: str, *, config: str) -> Iterator
 
     Errors: UsageError when Ray is not installed or the address is none; BrokenError when no cluster lets us in.
     """
-    with _surroundings():
+    with _surroundings(_AT_IMPORT):
         ray = _ray(config)
     address = executor.address or os.environ.get("RAY_ADDRESS") or LOCAL
     options: dict[str, Any] = dict(_QUIETLY)
@@ -68,7 +67,7 @@ def connected(executor: RayExecutor, directory: str, *, config: str) -> Iterator
             options["runtime_env"] = {"working_dir": directory, "excludes": list(LEFT_BEHIND)}
     with _quiet(ray):
         try:
-            with _handlers_kept(), _surroundings():
+            with _handlers_kept(), _surroundings(_SURROUNDINGS):
                 _init(ray, address, options)
             yield ray
         finally:
@@ -184,10 +183,10 @@ def _handlers_kept() -> Iterator[None]:
 
 
 @contextmanager
-def _surroundings() -> Iterator[None]:
+def _surroundings(variables: Mapping[str, str]) -> Iterator[None]:
     """What Ray reads from the environment as it is imported and starts, and what it leaves there."""
-    before = {name: os.environ.get(name) for name in _SURROUNDINGS}
-    os.environ.update(_SURROUNDINGS)
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
