@@ -56,7 +56,7 @@ def confirmed(
     launch = runner.Launch(trials=trials, done=kept, listener=telling)
     made = attempts(tried, kept, loaded.run(chosen, launch), waited=ports.store.waiting(run.id))
     rows = list(_judged(project, run, Redacting.of(project).applied(made), user_judge))
-    fresh = [row for row in rows if (row.case_id, row.trial) not in kept]
+    fresh = [row for row in rows if (row.side.case_id, row.trial) not in kept]
     ports.store.append(run.id, fresh)
     for row in fresh:
         if isinstance(row.attempt, Attempt):
@@ -64,7 +64,7 @@ def confirmed(
     picks = [run.criteria.index(criterion.id) for criterion in comparison.criteria]
     codes: dict[str, list[str]] = {}
     for row in rows:
-        codes.setdefault(row.case_id, []).append("".join([row.codes[at] for at in picks]))
+        codes.setdefault(row.side.case_id, []).append("".join([row.side.codes[at] for at in picks]))
     return replace(comparison, reruns=tuple(Rerun(case, tuple(each)) for case, each in codes.items()))
 
 

@@ -94,13 +94,6 @@ def judge_and_keep(
     return Counted(finished, measured, count.vacuity.warnings())
 
 
-class _Judged(Struct, frozen=True, gc=False):
-    """An attempt as it is stored, None where it is already, and what is to be told of it once it is."""
-
-    row: StoredCase | None
-    events: list[Event]
-
-
 class _Keeping:
     """Gathers attempts into blocks that are judged together, and those into transactions; what comes slowly is judged
     and stored as it comes."""
@@ -112,7 +105,8 @@ class _Keeping:
         self._telling = telling
         self._block: list[tuple[Attempted, Evidence]] = []
         self._block_bytes = 0
-        self._judged: list[_Judged] = []
+        self._rows: list[StoredCase] = []
+        self._events: list[Event] = []
         self._due = ports.monotonic() + FLUSH_S
         self._synced_at = ports.monotonic()
 
@@ -124,13 +118,13 @@ class _Keeping:
         now = self._ports.monotonic()
         if len(self._block) >= self._count.at_once or self._block_bytes >= BLOCK_BYTES or now >= self._due:
             self._judge()
-            if len(self._judged) >= FLUSH_CASES or now >= self._due:
+            if len(self._rows) >= FLUSH_CASES or now >= self._due:
                 self.flush()
 
     def flush_if_due(self) -> float | None:
         """Keep what has waited long enough. In how many seconds that may be necessary again, None where nothing
         waits."""
-        if not self._block and not self._judged:
+        if not (self._block or self._rows or self._events):
             return None
         left = self._due - self._ports.monotonic()
         if left > 0:
@@ -141,19 +135,21 @@ class _Keeping:
     def flush(self) -> None:
         """Judge and keep everything that is there."""
         self._judge()
-        judged, self._judged = self._judged, []
+        rows, self._rows = self._rows, []
+        events, self._events = self._events, []
         now = self._ports.monotonic()
         self._due = now + FLUSH_S
-        rows = [each.row for each in judged if each.row is not None]
         if rows:
             self._ports.store.append(self._run, rows, synced=now >= self._synced_at + SYNC_S)
             self._synced_at = now if now >= self._synced_at + SYNC_S else self._synced_at
-        self._telling.kept(len(rows), [event for each in judged for event in each.events])
+        self._telling.kept(len(rows), events)
 
     def _judge(self) -> None:
         block, self._block, self._block_bytes = self._block, [], 0
         if block:
-            self._judged += self._count.judged(block)
+            rows, events = self._count.judged(block)
+            self._rows += rows
+            self._events += events
 
 
 class _Count:
@@ -177,22 +173,22 @@ class _Count:
         self.reused: Counter[str] = Counter()
         self._cases = 0
 
-    def judged(self, block: Sequence[tuple[Attempted, Evidence]]) -> list[_Judged]:
+    def judged(self, block: Sequence[tuple[Attempted, Evidence]]) -> tuple[list[StoredCase], list[Event]]:
         """Judge the next attempts together: one question to all of them and then the next, since keeping the code at
-        hand counts for more than keeping a trajectory there."""
+        hand counts for more than keeping a trajectory there. What is to be stored of them, and told once it is."""
         seen = [each for _, each in block]
         verdicts = self._verdicts(block)
         add = self.measurement.add
         grouped = [measured_as(*pair) for pair in block]
         counted = [add(each.case, each.reading, words) for each, words in zip(grouped, verdicts, strict=True)]
-        events: list[list[Event]] = []
+        events: list[Event] = []
         for (attempted, each), words, at in zip(block, verdicts, counted, strict=True):
             self.vacuity.see(each.reading, words)
             self.errors.see(each, words)
-            told = self._telling.finished(each.attempt, words) if attempted.judgments is None else []
+            if attempted.judgments is None:
+                events += self._telling.finished(each.attempt, words)
             if self._course is not None:
-                told += self._telling.settled(self._course.see(each, words, at.amounts))
-            events.append(told)
+                events += self._telling.settled(self._course.see(each, words, at.amounts))
         rows = [
             stored_case(ordinal, each.case, each.attempt, words, attempted.source, places=at.places, amounts=at.amounts)
             for ordinal, (attempted, each), words, at in zip(
@@ -201,10 +197,8 @@ class _Count:
         ]
         self.digest.add(rows)
         self._remember(block)
-        return [
-            _Judged(row if attempted.judgments is None else None, told)
-            for row, (attempted, _), told in zip(rows, block, events, strict=True)
-        ]
+        fresh = [row for row, (attempted, _) in zip(rows, block, strict=True) if attempted.judgments is None]
+        return fresh, events
 
     def _remember(self, block: Sequence[tuple[Attempted, Evidence]]) -> None:
         """What is told of the run as a whole."""

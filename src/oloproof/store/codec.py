@@ -49,17 +49,15 @@ class SourceRef(Struct, frozen=True, gc=False):
 
 
 class StoredCase(Struct, frozen=True, gc=False):
-    """One judged attempt on its way into the store. ``attempt`` is a :class:`SourceRef` where a file already has it."""
+    """One judged attempt on its way into the store. ``attempt`` is a :class:`SourceRef` where a file already has it;
+    ``side`` is what is counted and compared of it."""
 
     ordinal: int
-    case_id: str
     trial: int
-    codes: str
+    side: Side
     case: Case
     attempt: Attempt | SourceRef
     judgments: tuple[Judgment, ...]
-    places: tuple[str, ...] = ()
-    amounts: tuple[Amount, ...] = ()
 
 
 class Placed(NamedTuple):
@@ -101,7 +99,8 @@ def stored_case(
     """
     codes = "".join([CODES[judgment.verdict] for judgment in judgments])
     kept = attempt if source is None else source
-    return StoredCase(ordinal, attempt.case_id, attempt.trial, codes, case, kept, tuple(judgments), places, amounts)
+    side = Side(attempt.case_id, codes, places, amounts)
+    return StoredCase(ordinal, attempt.trial, side, case, kept, tuple(judgments))
 
 
 class RunDigest:
@@ -115,7 +114,7 @@ class RunDigest:
 
     def add(self, rows: Iterable[StoredCase]) -> None:
         """The next attempts of the run."""
-        self._hash.update(b"".join([_encoder.encode((row.case_id, row.trial, row.codes)) for row in rows]))
+        self._hash.update(b"".join([_encoder.encode((row.side.case_id, row.trial, row.side.codes)) for row in rows]))
 
     def hexdigest(self) -> str:
         """64 hexadecimal digits."""
@@ -144,13 +143,8 @@ def pack(details: Iterable[Detail]) -> Iterator[Block]:
         yield _block(buffer, spans)
 
 
-def pack_sides(cases: Iterable[StoredCase]) -> bytes:
+def pack_sides(sides: Sequence[Side]) -> bytes:
     """What a comparison needs of the cases of a block, apart from their details, so that it reads nothing else."""
-    return pack_kept_sides([Side(case.case_id, case.codes, case.places, case.amounts) for case in cases])
-
-
-def pack_kept_sides(sides: Sequence[Side]) -> bytes:
-    """The same of sides that were read before."""
     return zlib.compress(_encoder.encode(sides), COMPRESSION)
 
 

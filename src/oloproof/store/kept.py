@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from oloproof.model.case import Attempt
 from oloproof.model.run import CaseRecord
-from oloproof.store.codec import Detail, pack_kept_sides, unpack_sides
+from oloproof.store.codec import Detail, pack_sides, unpack_sides
 
 Key = tuple[str, int]
 """A case's id, and a trial of it."""
@@ -89,7 +89,7 @@ def discard(db: sqlite3.Connection, row: int, ordinals: Collection[int]) -> None
         if any(stands):
             (data,) = db.execute("SELECT data FROM sides WHERE block = ?", (block,)).fetchone()
             sides = [side for side, stays in zip(unpack_sides(data), stands, strict=True) if stays]
-            db.execute("UPDATE sides SET data = ? WHERE block = ?", (pack_kept_sides(sides), block))
+            db.execute("UPDATE sides SET data = ? WHERE block = ?", (pack_sides(sides), block))
         else:
             db.execute("DELETE FROM sides WHERE block = ?", (block,))
             db.execute("DELETE FROM blocks WHERE block = ?", (block,))

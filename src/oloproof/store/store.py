@@ -123,11 +123,14 @@ class Store(StoredRuns):
             for block in blocks:
                 inside = list(islice(rest, len(block.spans)))
                 number = db.execute("INSERT INTO blocks (data) VALUES (?)", (block.data,)).lastrowid
-                db.execute("INSERT INTO sides VALUES (?, ?, ?)", (number, writing.row, pack_sides(inside)))
+                db.execute(
+                    "INSERT INTO sides VALUES (?, ?, ?)",
+                    (number, writing.row, pack_sides([case.side for case in inside])),
+                )
                 db.executemany(
                     "INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     [
-                        (writing.row, case.ordinal, case.case_id, case.trial, case.codes, number, start, size)
+                        (writing.row, case.ordinal, case.side.case_id, case.trial, case.side.codes, number, start, size)
                         for (start, size), case in zip(block.spans, inside, strict=True)
                     ],
                 )
