@@ -163,7 +163,7 @@ def test_runs_have_one_digest_exactly_if_they_have_the_same_verdicts_of_the_same
         digest = RunDigest(stored.CRITERIA)
         kept = [stored_case(at, case, attempt, words) for at, ((case, attempt), words) in enumerate(rows)]
         digest.add(kept)
-        return [(row.case_id, row.trial, row.codes) for row in kept], digest.hexdigest()
+        return [(row.side.case_id, row.trial, row.side.codes) for row in kept], digest.hexdigest()
 
     (content, digest), (other_content, other_digest) = of(one), of(other)
     assert (content == other_content) == (digest == other_digest)

@@ -18,10 +18,10 @@ _KEY: Final = b'"steps":'
 _TAKEN_OUT: Final = b"[ \t]"
 """What stands for the steps in the rest: an empty array, as nobody writes it."""
 
-_NEXT_KEYS: Final = tuple(
-    f'"{key}"'.encode()
-    for key in ("terminal_status", "truncated", "step_limit", "errors_recorded", "constraints", "checkpoints")
-)
+_AFTER_STEPS: Final = ("terminal_status", "truncated", "step_limit", "errors_recorded", "constraints", "checkpoints")
+_AFTER_TRAJECTORY: Final = ("state", "input", "expected", "metadata")
+_NEXT_KEYS: Final = tuple(f'"{key}"'.encode() for key in (*_AFTER_STEPS, *_AFTER_TRAJECTORY))
+"""What may stand behind the steps, in the order in which it is written."""
 _TAIL: Final = 1024
 
 

@@ -214,16 +214,14 @@ def _worth_showing(count: int, offending: list[int]) -> list[int]:
 
 
 def _action(step: Step) -> str:
-    parts: list[str] = [step.kind]
-    if step.tool_name is not None:
-        parts.append(inert(step.tool_name))
+    action = step.kind if step.tool_name is None else f"{step.kind} {inert(step.tool_name)}"
     if step.to_agent is not None:
-        parts.append(f"to {inert(step.to_agent)}")
+        action += f" to {inert(step.to_agent)}"
     if step.inside is not None:
-        parts.append(f"(inside step {step.inside})")
+        action += f" (inside step {step.inside})"
     if step.turn is not None:
-        parts.append(f"(turn {step.turn})")
-    return " ".join(parts)
+        action += f" (turn {step.turn})"
+    return action
 
 
 def _details(step: Step) -> tuple[Fact, ...]:

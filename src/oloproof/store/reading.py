@@ -333,8 +333,8 @@ class StoredRuns:
             cursor = self._db.execute(
                 "SELECT case_id, trial, ordinal, block, start, size FROM cases WHERE run = ? ORDER BY ordinal", (row,)
             )
-            for case_id, trial, *place in cursor:
-                yield case_id, trial, detail(Place(*place))
+            for case_id, trial, ordinal, block, start, size in cursor:
+                yield case_id, trial, detail(Place(ordinal, block, start, size))
 
     def _reader(self) -> Callable[[Place], Detail]:
         """Reads details, a few blocks in memory at a time."""

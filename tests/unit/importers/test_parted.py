@@ -113,8 +113,10 @@ def test_wherever_the_parts_are_cut(reader: Reader, line: bytes, cut: int, end: 
 )
 def test_it_is_sure_of_lines_as_they_are_usually_written(reader: Reader, trajectory: dict[str, Any]) -> None:
     line = {"case": "a", "output": {"answer": 'caf\u00e9 ["x"]'}, "trajectory": trajectory}
-    for written in (json.dumps(line), json.dumps(line, separators=(",", ":"), ensure_ascii=False)):
-        assert read_sound(written.encode(), reader) == reader.line(written.encode())
+    own_dataset = {"input": ["x"], "expected": {"tools": ["search", {"tool": "book"}]}, "metadata": {"tags": [1]}}
+    for each in (line, line | own_dataset):
+        for written in (json.dumps(each), json.dumps(each, separators=(",", ":"), ensure_ascii=False)):
+            assert read_sound(written.encode(), reader) == reader.line(written.encode())
 
 
 @READERS

@@ -18,13 +18,13 @@ def unpacked(block: codec.Block, index: int) -> codec.Detail:
 
 def test_codes_are_one_letter_a_criterion() -> None:
     judgments = [PASS, Judgment("fail"), stored.MISSING, Judgment("excluded", "not_selected")]
-    assert stored.row(1, judgments=judgments).codes == "pfmx"
+    assert stored.row(1, judgments=judgments).side.codes == "pfmx"
 
 
 def test_a_source_replaces_the_attempt_and_keeps_its_name() -> None:
     source = SourceRef("traces.jsonl", "00", 5, 7)
     row = stored.row(3, trial=2, source=source)
-    assert (row.case_id, row.trial, row.attempt) == ("case_00003", 2, source)
+    assert (row.side.case_id, row.trial, row.attempt) == ("case_00003", 2, source)
 
 
 def test_a_detail_survives() -> None:
