@@ -26,11 +26,12 @@ def problems_redacted(rules: Redaction | None, limits: Limits | None = None) -> 
     try:
         yield
     except OloproofError as error:
-        if rules is not None:
-            scope = Redactor(rules, limits).scope()
-            told = [
-                replace(each, message=scope.long_text(each.message), hint=scope.long_text(each.hint))
-                for each in error.problems
-            ]
-            OloproofError.__init__(error, told)
-        raise
+        if rules is None:
+            raise
+        scope = Redactor(rules, limits).scope()
+        told = [
+            replace(each, message=scope.long_text(each.message), hint=scope.long_text(each.hint))
+            for each in error.problems
+        ]
+        OloproofError.__init__(error, told)
+        raise error from None  # a notebook shows what it came from, too

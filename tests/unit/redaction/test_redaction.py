@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from typing import Any
 
 import pytest
@@ -10,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, to_builtins
 
+from oloproof.errors import Problem, UsageError
 from oloproof.model.case import Attempt, AttemptError, Case, State
 from oloproof.model.judgment import Judgment
 from oloproof.model.redaction import OwnPattern, Redaction, veiled
 from oloproof.model.trajectory import Checkpoint, ConstraintCheck, Step, Trajectory
 from oloproof.model.values import TAG
-from oloproof.redaction import BUILT_IN, Limits, PatternError, Redactor, Scope
+from oloproof.redaction import BUILT_IN, Limits, PatternError, Redactor, Scope, problems_redacted
 
 ALL = Redaction(built_in=tuple(BUILT_IN))
 
@@ -295,3 +297,17 @@ def test_two_texts_of_an_attempt_are_equal_where_their_markers_are(texts: list[s
     left = value_of(texts)
 
     assert [[a == b for b in left] for a in left] == [[a == b for b in texts] for a in texts]
+
+
+def test_an_error_and_what_it_came_from_are_told_without_secrets():
+    secret = "@".join(["ada", "x.org"])
+
+    with pytest.raises(UsageError) as caught, problems_redacted(ALL):
+        try:
+            raise ValueError(secret)
+        except ValueError as error:
+            raise UsageError(Problem("OLO1", f"no {secret}", f"not {secret}")) from error
+
+    assert str(caught.value) == "no [redacted:email:1] [OLO1]"
+    assert caught.value.problems[0].hint == "not [redacted:email:1]"
+    assert secret not in "".join(traceback.format_exception(caught.value))
