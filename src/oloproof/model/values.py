@@ -59,6 +59,8 @@ def snapshot(value: Any) -> Json:
     comes after two million parts, and any other type. Tags pass unchanged, so a snapshot of a snapshot equals it.
     """
     kind = type(value)
+    if kind is str and _is_text(value):
+        return value
     if (kind is dict and _LEAVES.issuperset(map(type, value.values()))) or (kind in _CONTAINERS and _is_plain(value)):
         try:
             text = _encode(value)

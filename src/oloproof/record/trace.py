@@ -91,19 +91,19 @@ class Trace:
 
     def message(self, content: Any = None, **fields: Unpack[StepFields]) -> int:
         """Something said, by the user or the agent; ``content`` is kept as the step's arguments."""
-        return self._record("message", fields, arguments=content)
+        return self._say("message", content, fields)
 
     def observation(self, content: Any = None, **fields: Unpack[StepFields]) -> int:
         """Something the agent saw without calling a tool."""
-        return self._record("observation", fields, arguments=content)
+        return self._say("observation", content, fields)
 
     def decision(self, content: Any = None, **fields: Unpack[StepFields]) -> int:
         """Something the agent decided."""
-        return self._record("decision", fields, arguments=content)
+        return self._say("decision", content, fields)
 
     def final(self, content: Any = None, **fields: Unpack[StepFields]) -> int:
         """The agent's answer."""
-        return self._record("final", fields, arguments=content)
+        return self._say("final", content, fields)
 
     def handoff(self, to_agent: str, **fields: Unpack[StepFields]) -> int:
         """Control passes to ``to_agent``, which may be one that takes no step (a person)."""
@@ -189,6 +189,11 @@ class Trace:
             if limit is not None and count > limit and not truncated:
                 raise refused(f"step {limit + 1}: it is past the step_limit of {limit}, but the trace is not truncated")
             progress.ending = Finished(terminal_status, truncated)
+
+    def _say(self, kind: StepKind, content: Any, fields: StepFields) -> int:
+        if fields or self._fields:
+            return self._record(kind, fields, arguments=content)
+        return self._put(Step(index=0, kind=kind, arguments=snapshot(content)))
 
     def _record(self, kind: StepKind, fields: StepFields, **own: Any) -> int:
         _refuse_unknown(kind, fields)
