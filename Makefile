@@ -14,6 +14,9 @@ help: ## Say what there is to make
 # workers of pytest the same tests, so it is kept; `make clean` removes it.
 unexport PYTHONDONTWRITEBYTECODE
 
+# The laws are tried with the same examples every time; see tests/conftest.py.
+export OLOPROOF_STEADY := 1
+
 # A stamp tells what has been installed; a change of the dependencies asks for a new one.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

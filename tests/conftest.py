@@ -1,11 +1,21 @@
-"""What all tests start keeps no bytecode of the small projects that it imports.
-
-A test writes one module after another into the same file, and within a second: of two that have the same length Python
-would take the bytecode of the first for the second's.
-"""
+"""Tests depend on nothing that a busy machine, a second on a clock, or chance decides."""
 
 from __future__ import annotations
 
 import os
 
+from hypothesis import HealthCheck, settings
+
+# A test writes one module after another into the same file, and within a second: of two that have the same length,
+# Python would take the bytecode of the first for the second's. So what tests start keeps none.
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+# How long an example takes is the machine's. `make` asks for the same examples every time, so that what fails was
+# broken by the change at hand; pytest by itself draws others, and finds what they did not.
+settings.register_profile(
+    "oloproof",
+    deadline=None,
+    derandomize="OLOPROOF_STEADY" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("oloproof")

@@ -224,7 +224,7 @@ def test_a_run_is_planned_stopped_and_taken_over_as_on_this_machine(tmp_path: Pa
 
 def test_the_cases_of_a_lost_machine_are_run_again_and_it_is_told(tmp_path: Path, cluster: Cluster) -> None:
     cluster.add(1)  # so that others have as many as before
-    suite(tmp_path, *["yes"] * 4, "lose the machine", *["yes"] * 4, "end the worker", timeout_s=30)
+    suite(tmp_path, *["yes"] * 4, "lose the machine", *["yes"] * 4, "end the worker", timeout_s=600)
     done = cluster.run(tmp_path, "--json")
     assert done.code == 0
     assert done.verdict("right") == (8, 1, 1, 0)  # also: nothing of Ray's stands in the JSON

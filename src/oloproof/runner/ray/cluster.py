@@ -20,8 +20,8 @@ LOCAL = "local"
 CONNECT_S = 5.0
 """How long the address may take to answer at all."""
 
-PROBE_S = 30.0
-"""How long a cluster may take to let a program in."""
+PROBE_S = 90.0
+"""How long a cluster may take to let a program in. On a busy machine most of it goes to importing Ray."""
 
 LEFT_BEHIND = (".oloproof/", ".git/", ".venv/", "venv/", "__pycache__/", ".env", ".env.*")
 """What is never sent along with a project's files: its store, its history, its environment, and its secrets."""
