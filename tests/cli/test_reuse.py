@@ -189,7 +189,7 @@ def test_what_an_attempt_had_settled_by_its_error_stands(tmp_path: Path) -> None
 
 def test_attempts_of_a_debugger_are_not_taken_over(tmp_path: Path) -> None:
     suite(tmp_path, "yes")
-    oloproof(tmp_path, "run", "--in-process")
+    spawned(tmp_path, "run", "--in-process")
     assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == []
 
 

@@ -12,8 +12,8 @@ A console block holds commands (``$ command  # exit 1``; 0 where nothing is said
 must hold. White space and table rules do not count, and ``…`` stands for anything.
 
 A command goes to a shell, but for two kinds. ``oloproof`` with plain words is run in this process, which is quicker; on
-the pages that strangers begin with it goes to the shell too. And of ``pip install 'oloproof[extra]'`` it is seen that
-there is such an extra, since a test installs nothing.
+the pages that strangers begin with, and where the command imports their code, it goes to the shell too. And of
+``pip install 'oloproof[extra]'`` it is seen that there is such an extra, since a test installs nothing.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ DIRECTIVE = re.compile(r"<!-- (in|file|fragment|needs): (.*) -->")
 COLUMNS = 160
 FIRST_PAGES = {ROOT / "README.md", ROOT / "docs" / "tutorial" / "first-run.md"}
 PLAIN = re.compile(r"oloproof(?P<arguments>(?: [^|&;<>$`\\*?~(){}#]*)?)")
+IMPORTING = re.compile(r" --(app|in-process)\b")
 EXTRA = re.compile(r"pip install 'oloproof\[(?P<name>[\w-]+)\]'")
 NO_PLUGINS = " ".join(f"-p no:{name}" for name in ("anyio", "hypothesispytest", "langsmith_plugin", "schemathesis"))
 COMMAND = re.compile(r"\$ (?P<command>.*?)(?:  # exit (?P<status>\d+))?$")
@@ -84,8 +85,8 @@ class Page:
         """The exit code of a command, and what it printed."""
         if extra := EXTRA.fullmatch(command):
             return int(extra["name"] not in metadata("oloproof").get_all("Provides-Extra", ())), ""
-        plain = None if self.always_in_a_shell else PLAIN.fullmatch(command)
-        if plain is None:
+        plain = PLAIN.fullmatch(command)
+        if plain is None or self.always_in_a_shell or IMPORTING.search(command):
             return self.shell(command)
         done = oloproof(self.directory, *shlex.split(plain["arguments"]), columns=COLUMNS)
         return done.code, done.out + done.err
