@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, field
+from msgspec.structs import replace
 
 from oloproof.model.trajectory import Trajectory
 
@@ -85,3 +86,8 @@ class Attempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def not_run(self) -> bool:
         """The run was stopped before it began."""
         return self.error is not None and self.error.kind == "not_run"
+
+    @property
+    def made(self) -> tuple[Attempt, ...]:
+        """Those that began, in their order: the earlier ones and, without them, this one."""
+        return self.earlier if self.not_run else (*self.earlier, replace(self, earlier=()))

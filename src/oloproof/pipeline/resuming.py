@@ -135,15 +135,15 @@ def _after(before: tuple[Attempt, ...], attempt: Attempt) -> Attempt:
 
 
 def _made_again(case: Case, before: CaseRecord, attempt: Attempt) -> Attempted:
-    if before.attempt.not_run:  # it waited to be made again when the run was stopped
-        earlier = (*before.attempt.earlier, *attempt.earlier)
-        return Attempted(case, replace(attempt, earlier=earlier), before=earlier)
+    was = before.attempt
+    if was.not_run:  # it waited to be made again when the run was stopped
+        attempt = _after(was.made, attempt)
+        return Attempted(case, attempt, before=attempt.earlier)
     if attempt.not_run:
         if not attempt.earlier:
-            return Attempted(before.case, before.attempt, judgments=_verdicts(before))
+            return Attempted(before.case, was, judgments=_verdicts(before))
         attempt = replace(attempt.earlier[-1], earlier=attempt.earlier[:-1])
-    earlier = (*before.attempt.earlier, replace(before.attempt, earlier=()), *attempt.earlier)
-    return Attempted(case, replace(attempt, earlier=earlier), settled=_verdicts(before), before=attempt.earlier)
+    return Attempted(case, _after(was.made, attempt), settled=_verdicts(before), before=attempt.earlier)
 
 
 def _verdicts(record: CaseRecord) -> tuple[Judgment, ...]:

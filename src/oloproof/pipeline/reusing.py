@@ -37,11 +37,8 @@ class Reused(Struct, frozen=True):
 
     def before(self, key: Key) -> tuple[Attempt, ...]:
         """The attempts in whose place the one that is run now is made."""
-        waited = self.waited.get(key, ())
-        if key not in self.again:
-            return waited
-        attempt = _marked(self.again[key][key])
-        return (*attempt.earlier, *(() if attempt.not_run else (replace(attempt, earlier=()),)), *waited)
+        made = _marked(self.again[key][key]).made if key in self.again else ()
+        return (*made, *self.waited.get(key, ()))
 
     @property
     def told(self) -> tuple[str, ...]:

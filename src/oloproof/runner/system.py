@@ -9,8 +9,6 @@ from functools import partial
 from typing import NamedTuple
 from zlib import crc32
 
-from msgspec.structs import replace
-
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.project import CallableSystem, Retry
 from oloproof.runner.desk import Loss
@@ -53,19 +51,18 @@ def again(retry: Retry | None, turn: Turn, attempt: Attempt, listener: Listener)
     wait_s = wait_before_next(retry, attempt.error, made=len(turn.earlier) + 1, seed=turn.seed)
     if wait_s is None:
         return None
-    earlier = (*turn.earlier, replace(attempt, earlier=()))
-    listener.again(turn.case, earlier)
-    return Again(turn._replace(earlier=earlier), wait_s)
+    listener.again(turn.case, attempt.made)
+    return Again(turn._replace(earlier=attempt.made), wait_s)
 
 
 class WorkerSystem:
     """A system in a worker process."""
 
     def __init__(self, kind: CallableSystem, config: str) -> None:
-        self._desk = _Attempts(kind.launching.retry)
+        self._attempts = _Attempts(kind.launching.retry)
         self._supervisor: Supervisor[Turn, Attempt] = Supervisor(
             LoadSystem(kind.target, os.fsencode(kind.directory), kind.timeout_s, spare_chars=kind.spare_chars),
-            self._desk,
+            self._attempts,
             config=config,
             concurrency=kind.concurrency,
             ahead=AHEAD if kind.launching.max_per_minute is None else 0,
@@ -85,7 +82,7 @@ class WorkerSystem:
         def began(turn: Turn) -> None:
             launch.listener.began(turn.case.id, turn.trial)
 
-        self._desk.listener = launch.listener
+        self._attempts.listener = launch.listener
         run = partial(self._supervisor.run, may_launch=launch.may_launch, began=began, waiting=launch.listener.waiting)
         return run(turns(cases, launch), window=launch.window)
 
