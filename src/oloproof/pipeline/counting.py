@@ -22,7 +22,7 @@ from oloproof.model.run import Run, RunStatus, TakenOver
 from oloproof.model.tally import Measured, with_vacuous
 from oloproof.pipeline.parting import MOST_PARTINGS, parting_of
 from oloproof.pipeline.ports import Ports, rfc3339
-from oloproof.pipeline.redacting import Found, judged, measured_as
+from oloproof.pipeline.redacting import RedactionTally, judged, measured_as
 from oloproof.pipeline.stopping import Certainty, EarlyStop
 from oloproof.pipeline.telling import Telling
 from oloproof.project.codes import NO_CLUSTER
@@ -86,7 +86,7 @@ def judge_and_keep(
         trials=count.trials,
         clustered=clustered,
         retried=count.retried,
-        redacted=count.found.redacted,
+        redacted=count.redactions.redacted,
         reused=tuple(TakenOver(run=run, attempts=times) for run, times in count.reused.most_common()),
         digest=count.digest.hexdigest(),
         stopping=None if early is None else early.outcome(),
@@ -164,7 +164,7 @@ class _Count:
         self.measurement = Measurement(header.criteria, project.metrics, project.slices, project.min_slice_support)
         self.vacuity = evaluators.Vacuity(project.evaluators)
         self.errors = evaluators.Errors(project.evaluators)
-        self.found = Found()
+        self.redactions = RedactionTally()
         self.digest = RunDigest(header.criteria)
         self.clusters: dict[str, str] = {}
         self.trials = header.trials
@@ -204,7 +204,7 @@ class _Count:
         """What is told of the run as a whole."""
         for attempted, each in block:
             attempt = each.attempt
-            self.found.see(attempted)
+            self.redactions.see(attempted)
             self.trials = max(self.trials, attempt.trial)
             if each.error is not None and each.error.kind == "not_run":
                 self.not_run = True

@@ -144,7 +144,7 @@ class _ByRules(Redacting):
             raise UsageError(Problem("OLO422", message, hint, file=self._project.config))
 
 
-class Found:
+class RedactionTally:
     """How much each rule took out of the attempts that were seen."""
 
     def __init__(self) -> None:

@@ -21,7 +21,6 @@ _LEVELS = 3
 _MEMORY_BYTES = 64 << 20
 _ESCAPE = re.compile(rb'\\u[0-9a-fA-F]{4}|\\["\\/bfnrt]|%[0-9a-fA-F]{2}')
 
-
 _ANCHOR = re.compile(r"(?<!\[)\^|\$|\\[AzB]")
 """What may be said in a pattern of the ends of a text, which a document has elsewhere."""
 
@@ -51,15 +50,16 @@ class Finder:
     """The rules, compiled once. Errors: :class:`PatternError` for a pattern of the user's."""
 
     def __init__(self, built_in: Sequence[str], own: Sequence[OwnPattern] = ()) -> None:
-        shapes = [(name, shape) for name, shape in BUILT_IN.items() if name in built_in]
-        patterns = [pattern for _, shape in shapes for pattern in shape.patterns] + [each.pattern for each in own]
         self._rules = [
-            _Rule(name, _compiled(pattern), shape.within) for name, shape in shapes for pattern in shape.patterns
+            _Rule(name, _compiled(pattern), shape.within)
+            for name, shape in BUILT_IN.items()
+            if name in built_in
+            for pattern in shape.patterns
         ]
         self._rules += [_Rule(each.name, own_pattern(each.pattern), None) for each in own]
         self._names = frozenset(rule.name for rule in self._rules)
         # One look tells that there is nothing, which is what nearly all texts come to.
-        looks = "|".join([r"\[redacted:", *(f"(?:{pattern})" for pattern in patterns)])
+        looks = "|".join([r"\[redacted:", *(f"(?:{rule.compiled.pattern})" for rule in self._rules)])
         self._any = _compiled(looks)
         is_anchored = any(_ANCHOR.search(each.pattern) for each in own)
         self._hint = None if is_anchored else _compiled(f"{looks}|{_READ_OTHERWISE}")

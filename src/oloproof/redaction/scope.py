@@ -91,9 +91,12 @@ class Scope:
     def attempt(self, attempt: Attempt) -> Attempt:
         """The attempt without its secrets, those that were made before it included."""
         trajectory, state, error = attempt.trajectory, attempt.state, attempt.error
-        told = replace(attempt, earlier=tuple([self.attempt(each) for each in attempt.earlier]))
-        told = replace(told, log=self.log(attempt.log))  # before what may quote it
-        told = replace(told, error=None if error is None else self._error(error))
+        told = replace(
+            attempt,
+            earlier=tuple([self.attempt(each) for each in attempt.earlier]),
+            log=self.log(attempt.log),  # before what may quote it
+            error=None if error is None else self._error(error),
+        )
         if self._is_clean(replace(attempt, earlier=(), error=None, log="")):
             return told
         return replace(
@@ -108,10 +111,9 @@ class Scope:
         if self._fields.start or self._lines:
             return False
         try:
-            document = (
-                _encode(part).replace(b"\\n", b"\n").replace(b'\\"', b'"')
-            )  # the usual escapes, which hide nothing
-            return not self._finder.may_be_in(document)
+            document = _encode(part)
+            # The usual escapes hide nothing, and any other is looked into.
+            return not self._finder.may_be_in(document.replace(b"\\n", b"\n").replace(b'\\"', b'"'))
         except (ValueError, OverflowError, RecursionError):  # half a character, or nested too deep
             return False
 
