@@ -116,12 +116,9 @@ class StoredRuns:
 
     def runs(self, project: str | None = None, limit: int | None = None) -> list[Run]:
         """The newest ``limit`` runs, the newest first; of one project, or of all that share this store."""
-        where, values = ("", ()) if project is None else ("WHERE project = ?", (project,))
-        order = "ORDER BY run DESC LIMIT ?"
+        newest = "SELECT header FROM runs WHERE ?1 IS NULL OR project = ?1 ORDER BY run DESC LIMIT ?2"
         with store_errors(self._path):
-            rows = self._db.execute(
-                f"SELECT header FROM runs {where} {order}", (*values, -1 if limit is None else limit)
-            )
+            rows = self._db.execute(newest, (project, -1 if limit is None else limit))
             return [from_json(header, kind=Run) for (header,) in rows]
 
     def aggregates(self, run_id: str) -> Measured:
@@ -299,10 +296,8 @@ class StoredRuns:
 
     def _ids(self, project: str | None) -> list[str]:
         with store_errors(self._path):
-            rows = self._db.execute(
-                "SELECT id FROM runs WHERE ?1 IS NULL OR project = ?1 ORDER BY run", (project,)
-            ).fetchall()
-        return [run_id for (run_id,) in rows]
+            rows = self._db.execute("SELECT id FROM runs WHERE ?1 IS NULL OR project = ?1 ORDER BY run", (project,))
+            return [run_id for (run_id,) in rows]
 
     def _row(self, run_id: str) -> int:
         return int(self._column(run_id, "run"))
