@@ -146,9 +146,7 @@ class Supervisor(Generic[Job, Result]):
             try:
                 self.start()
             except OloproofError as exc:
-                if self._worker is not None:
-                    self._worker.kill()
-                    self._worker = None
+                self.drop_worker()
                 self._last_end = exc.problems[0].message.partition("\n")[0]
         return self._worker is not None
 
@@ -174,12 +172,11 @@ class Supervisor(Generic[Job, Result]):
 
     def kill(self) -> None:
         """End the worker at once."""
-        if self._worker is not None:
-            self._worker.kill()
+        self.drop_worker()
         self._forget()
 
-    def replace_worker(self) -> None:
-        """End the worker, which holds nothing any more; the next job gets another."""
+    def drop_worker(self) -> None:
+        """End the worker at once; what it held is lost, and the next job gets another."""
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
@@ -201,9 +198,7 @@ class Supervisor(Generic[Job, Result]):
         self._waker.close()
 
     def _broken_while_loading(self, message: str, code: str) -> BrokenError:
-        if self._worker is not None:
-            self._worker.kill()
-            self._worker = None
+        self.drop_worker()
         last = last_of(self.log.strip(), self._spare)
         return BrokenError(message, code=code, hint=f"the last that it printed:\n{last}" if last else "")
 

@@ -61,7 +61,7 @@ class Workers:
         supervisor = idle or self._hire()
         (ran,) = supervisor.run([order], window=1)
         if ran.error is not None and ran.error.kind == "timeout":
-            supervisor.replace_worker()
+            supervisor.drop_worker()
         with self._lock:
             self._idle.append(supervisor)
         return ran
