@@ -27,7 +27,6 @@ _CODES: Final = {
     429: grpc.StatusCode.RESOURCE_EXHAUSTED,
 }
 
-
 SHORTEST_AGE_S: Final = 60.0
 """Of a connection, whatever a run may take: each new one costs a handshake."""
 
@@ -46,7 +45,7 @@ def create_server(desk: Desk) -> Any:
         ]
     )
     # The request comes as it was sent: what is no message is refused like any other, and after the token is known.
-    handler = grpc.unary_stream_rpc_method_handler(_Servicer(desk).Converse, None, serialized)
+    handler = grpc.unary_stream_rpc_method_handler(_Surface(desk).converse, None, serialized)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Converse": handler}),))
     return server
 
@@ -61,11 +60,11 @@ def bound(server: Any, address: str, certificate: Certificate | None) -> int:
     return int(port)
 
 
-class _Servicer:
+class _Surface:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    async def Converse(self, request: bytes, context: Any) -> None:
+    async def converse(self, request: bytes, context: Any) -> None:
         """Write each event as it happens. The cancellation of the call closes the run."""
         span = OpenSpan("grpc.converse")
         try:

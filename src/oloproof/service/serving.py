@@ -62,32 +62,10 @@ async def serve(
     tokens that are missing, or an extra that is not installed.
     """
     require_guarded(desk.access, addresses.host)
-    try:
-        import uvicorn
-    except ImportError:
-        raise missing("uvicorn", what="the service over HTTP") from None
-    from oloproof.service.heads import PromptProtocol
-    from oloproof.service.rest import create_app
-
+    server = _http(desk, addresses.certificate)
+    secure = "" if addresses.certificate is None else "s"
     loop, workers = asyncio.get_running_loop(), ThreadPoolExecutor(WORKERS, "oloproof-service")
     loop.set_default_executor(workers)
-    config = uvicorn.Config(
-        create_app(desk),
-        http=PromptProtocol,
-        ws="none",
-        access_log=False,
-        lifespan="off",
-        log_config=None,
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=_GRACE_S,
-        limit_concurrency=4 * desk.limits.most_streams + 100,
-    )
-    config.load()
-    secure = ""
-    if addresses.certificate is not None:
-        config.ssl, secure = addresses.certificate.context, "s"
-    server = uvicorn.Server(config)
     with _bound(addresses.host, addresses.port) as listening:
         remote = await _grpc(desk, addresses)
         serving = asyncio.create_task(_until_signalled(server, listening))
@@ -103,6 +81,33 @@ async def serve(
                 await remote[0].stop(_GRACE_S)
             workers.shutdown(wait=False, cancel_futures=True)
             loop.set_default_executor(ThreadPoolExecutor(1))  # the loop waits for its own: not for a tool that hangs
+
+
+def _http(desk: Desk, certificate: Certificate | None) -> Any:
+    """The HTTP server, which has no socket yet."""
+    try:
+        import uvicorn
+    except ImportError:
+        raise missing("uvicorn", what="the service over HTTP") from None
+    from oloproof.service.heads import PromptProtocol
+    from oloproof.service.rest import create_app
+
+    config = uvicorn.Config(
+        create_app(desk),
+        http=PromptProtocol,
+        ws="none",
+        access_log=False,
+        lifespan="off",
+        log_config=None,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_S,
+        limit_concurrency=4 * desk.limits.most_streams + 100,
+    )
+    config.load()
+    if certificate is not None:
+        config.ssl = certificate.context
+    return uvicorn.Server(config)
 
 
 async def _grpc(desk: Desk, addresses: Addresses) -> tuple[Any, int] | None:
