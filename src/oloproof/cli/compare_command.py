@@ -94,22 +94,19 @@ def command(
         comparison = pipeline.compare(store, header, was, policy=policy, membership=membership)
         report = pipeline.comparison_report(store, header, comparison, policy, gated=not no_gate)
         written = _Written(markdown=markdown, junit=junit, sarif=sarif, github=github)
-        drawn = not as_json or html or written.is_any
+        is_explained = not as_json or html is not None or written.is_any
         found = _Found(
             report=report,
+            comparison=comparison,
             notes=(*pipeline.caveats(header, was), *comparison_notes(comparison)),
-            partings=pipeline.partings(store, header, was, comparison) if drawn else {},
+            partings=pipeline.partings(store, header, was, comparison) if is_explained else {},
             config=config,
         )
         if html is not None:
             _write_page(html, found, store, was, content=not no_content)
         told = _write(written, found, store) if written.is_any else ()
-    if as_json:
-        print_json(comparison_report_document(report))
-    else:
-        _print(found, comparison)
-    if told:
-        actions.annotate(told, as_json=as_json)
+    _print(found, as_json=as_json)
+    actions.annotate(told, as_json=as_json)
     sys.exit(report.gate.exit_code)
 
 
@@ -117,6 +114,7 @@ class _Found(Struct, frozen=True, kw_only=True):
     """A comparison with everything that is told of it."""
 
     report: Report
+    comparison: Comparison
     notes: tuple[str, ...]
     partings: Mapping[str, str]
     config: Path
@@ -154,7 +152,6 @@ def _write_page(path: Path, found: _Found, store: Store, baseline: Baseline, *, 
 def _write(written: _Written, found: _Found, store: Store) -> tuple[str, ...]:
     """Write what is asked for; the annotations that are still to be printed."""
     report = found.report
-    assert report.comparison is not None
     drawn = view(report, config=named_config(found.config))
     if written.markdown is not None or written.github:
         from oloproof.reports.markdown import render_comparison
@@ -167,7 +164,7 @@ def _write(written: _Written, found: _Found, store: Store) -> tuple[str, ...]:
     if written.junit is not None:
         from oloproof.reports.junit import comparison_junit
 
-        write_file(written.junit, comparison_junit(drawn, report.comparison, found.partings))
+        write_file(written.junit, comparison_junit(drawn, found.comparison, found.partings))
     if written.sarif is None and not written.github:
         return ()
     from oloproof.cli.places import run_places
@@ -175,18 +172,20 @@ def _write(written: _Written, found: _Found, store: Store) -> tuple[str, ...]:
     from oloproof.reports.remarks import comparison_remarks
     from oloproof.reports.sarif import comparison_sarif
 
-    remarks = tuple(
-        comparison_remarks(drawn, report.comparison, run_places(store, report.run, found.config), found.partings)
-    )
+    places = run_places(store, report.run, found.config)
+    remarks = tuple(comparison_remarks(drawn, found.comparison, places, found.partings))
     if written.sarif is not None:
         write_file(written.sarif, comparison_sarif(drawn, remarks))
     return tuple(workflow_commands(remarks, inspect=drawn.inspect)) if written.github else ()
 
 
-def _print(found: _Found, comparison: Comparison) -> None:
+def _print(found: _Found, *, as_json: bool) -> None:
+    report, comparison = found.report, found.comparison
+    if as_json:
+        print_json(comparison_report_document(report))
+        return
     from oloproof.reports import terminal
 
-    report = found.report
     drawn = view(report, config=named_config(found.config))
     print(f"candidate {inert(comparison.candidate)}\nbaseline  {inert(comparison.baseline)}")
     print(f"{comparison.pairs} cases of the baseline; intervals by Tango's score, {report.run.interval.level:.0%}\n")
