@@ -61,13 +61,14 @@ def snapshot(value: Any) -> Json:
     kind = type(value)
     if kind is str and _is_text(value):
         return value
-    if (kind is dict and _LEAVES.issuperset(map(type, value.values()))) or (kind in _CONTAINERS and _is_plain(value)):
+    is_flat = kind is dict and _LEAVES.issuperset(map(type, value.values())) and _KEYS.issuperset(map(type, value))
+    if is_flat or (kind in _CONTAINERS and _is_plain(value)):
         try:
             text = _encode(value)
             copied = _decode(text)
         except Exception:  # a lone surrogate, or another thread changes it: by hand, there is a place for everything
             return _Copier().copy(value)
-        # What has become something else (NaN, a key that is no text) is not equal to what it was.
+        # What has become something else (NaN) is not equal to what it was.
         if copied == value and (len(text) < 1000 or _LONG_NUMBER.search(text) is None):
             return copied
     return _Copier().copy(value)
@@ -192,6 +193,7 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 _CONTAINERS = frozenset({dict, list})
+_KEYS = frozenset({str})
 _MANY_PARTS = 100_000
 _LONG_NUMBER = re.compile(rb"[0-9]{1000}")
 
@@ -203,7 +205,12 @@ def _is_plain(value: Any) -> bool:
     for _ in range(MAX_DEPTH):
         parts: list[Any] = []
         for container in level:
-            parts += container.values() if type(container) is dict else container
+            if type(container) is not dict:
+                parts += container
+            elif _KEYS.issuperset(map(type, container)):
+                parts += container.values()
+            else:
+                return False
             if len(parts) > left:
                 return False
         left -= len(parts)

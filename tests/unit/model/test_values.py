@@ -34,6 +34,17 @@ class Colour(enum.Enum):
     RED = "red"
 
 
+class Route(str, enum.Enum):
+    """A text as JSON would have it, and another value."""
+
+    def __new__(cls, value: str) -> Route:
+        route = str.__new__(cls, f"/{value}")
+        route._value_ = value
+        return route
+
+    BACK = "back"
+
+
 class Level(enum.IntEnum):
     HIGH = 3
 
@@ -108,6 +119,8 @@ class TestSnapshot:
             (Colour.RED, "red"),
             (Level.HIGH, 3),
             ({Colour.RED: Level.HIGH}, {"red": 3}),
+            ({Route.BACK: 1}, {"back": 1}),
+            ([{Route.BACK: [1]}], [{"back": [1]}]),
             (Text("true"), "true"),
             (Order("o1", ("a",)), {"id": "o1", "tags": ["a"]}),
             (Refund("o1", 2.5), {"order": "o1", "amount": 2.5}),
