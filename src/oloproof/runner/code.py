@@ -1,8 +1,8 @@
 """Which code a system is made of, so that what was run by other code is not taken for its doing.
 
 Of a callable these are the source files of the user's own modules: those that are imported once it is loaded, and what
-their import statements name, also inside of functions. Of a command they are the files that it names. Packages that
-are installed are not looked at, nor is what the code reads.
+their import statements name, also inside of functions (``import_module("name")`` is one). Of a command they are the
+files that it names. Packages that are installed are not looked at, nor is what the code reads.
 """
 
 from __future__ import annotations
@@ -19,10 +19,16 @@ from types import ModuleType
 _INSTALLED = frozenset({"site-packages", "dist-packages", "lib-dynload"})
 _NOT_OURS = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)
 _IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(?P<of>[\w.]+)[ \t]+import[ \t]*(?:\((?P<many>[^)]*)\)|(?P<names>[^#;\n]+))"
-    rb"|import[ \t]+(?P<modules>[^#;\n]+))",
+    rb"(?:^|[:;])[ \t\f]*"
+    rb"(?:from(?P<of>[ \t.][\w. \t\x80-\xff]*?)\bimport\b[ \t]*"
+    rb"(?:\((?P<many>(?:[^)#]|#[^\n]*\n)*)\)|(?P<names>[^#;\n]+))"
+    rb"|import[ \t]+(?P<modules>[^#;\n]+))"
+    rb"|\b(?:import_module|__import__)\([ \t\n]*[\"'](?P<quoted>[\w.\x80-\xff]+)[\"']",
     re.MULTILINE,
 )
+"""What may be one, also behind a colon or within a string: of a file too many only the digest is made."""
+_LINE_END = re.compile(rb"\r\n?")
+_COMMENT = re.compile(rb"#[^\n]*")
 _MOST_BYTES = 64 * 1024 * 1024
 
 
@@ -68,12 +74,14 @@ def _is_own(file: str) -> bool:
 
 def _named(text: bytes, package: str) -> Iterator[str]:
     """The modules that a module's import statements name or may name, those around them first."""
-    for found in _IMPORT.finditer(text):
+    for found in _IMPORT.finditer(_LINE_END.sub(b"\n", text).replace(b"\\\n", b" ")):
         if found["of"]:
-            base = _absolute(found["of"].decode(errors="replace"), package)
+            base = _absolute(b"".join(found["of"].split()).decode(errors="replace"), package)
             if base:
                 yield from _with_parents(base)
                 yield from (f"{base}.{name}" for name in _words(found["many"] or found["names"]))
+        elif found["quoted"]:
+            yield from _with_parents(_absolute(found["quoted"].decode(errors="replace"), package))
         else:
             for name in _words(found["modules"]):
                 yield from _with_parents(name)
@@ -81,7 +89,7 @@ def _named(text: bytes, package: str) -> Iterator[str]:
 
 def _words(listed: bytes) -> list[str]:
     """The names in ``a.b as c, d``."""
-    parts = (part.split() for part in listed.decode(errors="replace").split(","))
+    parts = (part.split() for part in _COMMENT.sub(b"", listed).decode(errors="replace").split(","))
     return [words[0] for words in parts if words and words[0] != "*"]
 
 

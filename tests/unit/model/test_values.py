@@ -34,7 +34,7 @@ class Colour(enum.Enum):
     RED = "red"
 
 
-class Route(str, enum.Enum):
+class Route(str, enum.Enum):  # noqa: UP042  (the text of a StrEnum is its value)
     """A text as JSON would have it, and another value."""
 
     def __new__(cls, value: str) -> Route:

@@ -35,6 +35,26 @@ def k():
 }
 
 
+LATE = {
+    "if 1: import late{n}": "",
+    "x = '#'; import late{n}": "",
+    "import os, \\\n  late{n}": "",
+    "import os, \\\r\n  late{n}\r\n": "",
+    "from late{n} import(x)": "",
+    "from pack import (  # one (of\n  other,  # many)\n  late{n},\n)": "pack/",
+    "from pack import os,late{n}": "pack/",
+    "try: from pack import late{n}\n    except ImportError: pass": "pack/",
+    "from.import late{n}": "pack/",
+    "from . import late{n}": "pack/",
+    "from .import late{n}": "pack/",
+    "from.größe import late{n}": "pack/größe/",
+    "return importlib.import_module('late{n}')": "",
+    "import importlib; importlib.import_module( '.late{n}', __package__)": "pack/",
+    '__import__("pack.late{n}")': "pack/",
+}
+"""Statements in a function, and where the file lies that they name."""
+
+
 def write(directory: Path) -> None:
     for name, text in FILES.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
@@ -65,6 +85,19 @@ def test_every_file_that_is_or_may_be_imported_counts_and_no_other(tmp_path: Pat
     assert len(found) == 1 + len(FILES)
     assert len({*found[: 1 + len(strangers)]}) == 1
     assert len({*found}) == 1 + len(own)
+
+
+def test_an_import_may_be_written_in_any_way(tmp_path: Path) -> None:
+    for name in ("other.py", "größe/__init__.py"):
+        (tmp_path / "pack" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "pack" / name).write_text("")
+    files = [f"{place}late{n}.py" for n, place in enumerate(LATE.values())]
+    for name in files:
+        (tmp_path / name).write_text("")
+    text = "".join(f"def f{n}():\n    {statement}\n".replace("{n}", str(n)) for n, statement in enumerate(LATE))
+    (tmp_path / "pack" / "__init__.py").write_text(text, encoding="utf-8", newline="")
+    (tmp_path / "app.py").write_text("import pack")
+    assert len({*digests(tmp_path, *files)}) == 1 + len(LATE)
 
 
 def test_where_the_files_lie_makes_no_difference(tmp_path: Path) -> None:
