@@ -266,6 +266,14 @@ def test_pairs_that_are_missing_are_looked_at_where_they_are_told(saved: Path) -
     assert any(line.startswith("see which 1 of 40 pairs is missing: oloproof compare ") for line in done.lines)
 
 
+def test_what_another_rule_gates_is_not_told_as_ungated(tmp_path: Path) -> None:
+    floor = {"id": "floor", "metric": "other", "min": 0.5}
+    evaluators = [RIGHT | {"criterion": name} for name in ("right", "other", "third")]
+    runs(tmp_path, REFERENCE, REFERENCE, [NO_NEW, floor], evaluators=evaluators)
+    done = oloproof(tmp_path, "compare", "latest", "latest~1")
+    assert (done.code, "warning: judged, not gated: third" in done.lines) == (0, True), done
+
+
 def test_without_a_rule_that_compares_nothing_is_decided(tmp_path: Path) -> None:
     directory = runs(tmp_path, REFERENCE, REFERENCE, [{"id": "floor", "metric": "right", "min": 0.5}])
     assert compared(directory)[0] == 3

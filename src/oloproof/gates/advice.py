@@ -10,6 +10,7 @@ from oloproof.model.decision import Decision, Policy, RateFinding, State
 from oloproof.model.project import METADATA_PREFIX
 from oloproof.model.tally import NONE, UNPLACED, Measured, PassK, Quantile, Rate
 from oloproof.stats.level import tail
+from oloproof.stats.rounding import percent_upper
 
 LOW_CONFIDENCE = 0.9
 TOLERATED_EXCESS = 1.5
@@ -80,8 +81,8 @@ def error_advice(*, false_pass: float | None, false_fail: float | None, n: int, 
     for error, called in ((false_pass, "PASS"), (false_fail, "FAIL")):
         if error is not None and error > TOLERATED_EXCESS * nominal:
             yield (
-                f"calls a system exactly at its bound {called} in {error:.1%} of suites of {n} cases, nominally"
-                f" {nominal:.1%}: consider `interval_method: exact`"
+                f"calls a system exactly at its bound {called} in {percent_upper(error)}% of suites of {n}"
+                f" cases, nominally {nominal:.1%}: consider `interval_method: exact`"
             )
 
 

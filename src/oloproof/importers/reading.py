@@ -27,6 +27,7 @@ from oloproof.model.values import Json, lookup, snapshot
 FRAME_LOSSES: Mapping[str, str] = {
     "nested_too_deeply": "runs with values that are nested too deeply: what lies deeper than 100 levels is left out",
 }
+ABSENT_HINT = "a path leads into the run as its file has it: attributes.user.id, of a span"
 MARGIN = 50
 """Levels of nesting that whoever reads a recording may add to it."""
 
@@ -164,7 +165,7 @@ class Import:
                 break
         if not problems and any(counts.summary.trajectories for counts in self.files.values()):
             problems += [
-                Problem("OLO694", f"--metadata {path.key}: no run has {'.'.join(path.path)}")
+                Problem("OLO694", f"--metadata {path.key}: no run has {'.'.join(path.path)}", ABSENT_HINT)
                 for path in self._metadata
                 if path in self._absent
             ]

@@ -16,7 +16,7 @@ from oloproof.model.decision import Policy
 from oloproof.model.project import Project, RecordedSystem
 from oloproof.model.run import Report, Run
 from oloproof.model.tally import Move
-from oloproof.pipeline.deciding import report
+from oloproof.pipeline.deciding import odd, report
 from oloproof.pipeline.identity import judged_by
 from oloproof.pipeline.parting import MOST_PARTINGS, AttemptId, parting_of
 from oloproof.pipeline.ports import Baseline
@@ -137,10 +137,11 @@ def comparison_report(
 ) -> Report:
     """The candidate's report with the rules that compare alone: what ``compare`` decides."""
     candidate = replace(candidate, ungated_by_choice=not gated)
-    if policy is not None:
-        policy = replace(policy, rules=policy.pair_rules) if policy.pair_rules else None
-    found = report(candidate, store.aggregates(candidate.id), policy, store.approvals(candidate.id), (), comparison)
-    if policy is None and gated:
+    compares = replace(policy, rules=policy.pair_rules) if policy is not None and policy.pair_rules else None
+    found = report(candidate, store.aggregates(candidate.id), compares, store.approvals(candidate.id), (), comparison)
+    if compares is not None:  # what `gate` decides by another rule is gated, too
+        return replace(found, warnings=odd(found, policy))
+    if gated:
         why = (
             "no rule of the policy compares: add one, such as"
             " {id: no-worse, metric: …, kind: non_inferiority, margin: 0.02}, or pass --no-gate"

@@ -112,20 +112,26 @@ def report(
     decisions = (
         gates.decide(measured, policy, approvals, header.digest, comparison, stopping=header.stopping) if policy else ()
     )
-    return Report(
+    decided = Report(
         run=header,
         measured=measured,
         policy=policy,
         decisions=decisions,
         gate=_gate(header, policy, decisions),
         approvals=approvals,
-        warnings=(
-            *warnings,
-            *gates.warnings(measured, policy, decisions),
-            *_too_narrow(header, measured),
-            *_idle_acceptances(policy, comparison),
-        ),
+        warnings=warnings,
         comparison=comparison,
+    )
+    return replace(decided, warnings=(*warnings, *odd(decided, policy)))
+
+
+def odd(decided: Report, policy: Policy | None) -> tuple[str, ...]:
+    """What its reader should know of a report, a line each. ``policy`` is the whole one, also where the report decides
+    some of its rules only; None: nothing is gated."""
+    return (
+        *gates.warnings(decided.measured, policy, decided.decisions),
+        *_too_narrow(decided.run, decided.measured),
+        *_idle_acceptances(policy, decided.comparison),
     )
 
 

@@ -174,20 +174,28 @@ def _difference_bar(finding: PairFinding) -> Bar | None:
             limits = (-(finding.margin or 0.0), finding.margin or 0.0)
         case _ as never:
             assert_never(never)
-    return _signed_bar(finding.table, finding.lower, finding.upper, limits=limits)
+    interval = finding.lower, finding.upper
+    return _signed_bar(finding.table, interval, limits=limits, reach=_reach(*interval, *limits))
 
 
 def difference_bars(comparison: Comparison, *, level: float) -> Iterator[Bar | None]:
-    """The criteria of a comparison in their order, each against no difference; None where there is no pair."""
-    for criterion in comparison.criteria:
-        pairs = paired.Pairs(*criterion.table.cells)
-        bounds = paired.interval(pairs, level=level) if pairs.n else None
-        yield None if bounds is None else _signed_bar(criterion.table, *bounds, limits=(0.0,))
+    """The criteria of a comparison in their order, each against no difference; None where there is no pair. They share
+    an axis, so that one that changed more is drawn further off."""
+    tables = [criterion.table for criterion in comparison.criteria]
+    pairs = [paired.Pairs(*table.cells) for table in tables]
+    bounds = [paired.interval(each, level=level) if each.n else None for each in pairs]
+    reach = _reach(*(end for ends in bounds if ends is not None for end in ends))
+    for table, ends in zip(tables, bounds, strict=True):
+        yield None if ends is None else _signed_bar(table, ends, limits=(0.0,), reach=reach)
 
 
-def _signed_bar(table: PairTable, lower: float, upper: float, *, limits: tuple[float, ...]) -> Bar:
-    reach = max(map(abs, (lower, upper, *limits)))
-    reach = min(1.0, math.ceil(reach * 20) / 20) or 0.05  # whole steps of 5 %
+def _reach(*ends: float) -> float:
+    """How far an axis reaches to either side, in whole steps of 5 %."""
+    return min(1.0, math.ceil(max(map(abs, ends), default=0.0) * 20) / 20) or 0.05
+
+
+def _signed_bar(table: PairTable, interval: tuple[float, float], *, limits: tuple[float, ...], reach: float) -> Bar:
+    lower, upper = interval
     label = percent_of(round(reach, 2))
 
     def place(difference: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable
+from ssl import SSLCertVerificationError
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +20,13 @@ STREAM_ENDED = "OLO767"
 
 _EVENT = Decoder(AgentEvent).decode
 _CONNECT_S = 10.0
+
+# What to do about a refusal, by the code that the service gives it.
+_NEXT = {
+    "unauthenticated": "--token-env NAME names the environment variable that holds the token",
+    "wrong_tenant": "--tenant names the tenant that the token is for",
+    "may_not_approve": "--token-env: another token, whose line ends in `approve`",
+}
 
 
 async def events_from(
@@ -54,6 +62,9 @@ async def events_from(
                     yield _EVENT(data)
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise UsageError(Problem("OLO768", f"{url} is no address of a service: {error}")) from None
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        words, hint = f"{url}: {error or type(error).__name__}", _not_reached(error)
+        raise BrokenError(words, code=STREAM_ENDED, hint=hint) from None
     except (httpx.HTTPError, DecodeError) as error:
         words = f"{url}: {error or type(error).__name__}"
         raise BrokenError(words, code=STREAM_ENDED, hint="--resume goes on with a run that was started") from None
@@ -80,9 +91,18 @@ def is_in_clear(url: str) -> bool:
         return False
 
 
+def _not_reached(error: BaseException | None) -> str:
+    while error is not None:
+        if isinstance(error, SSLCertVerificationError):
+            return "to trust a certificate or an authority of your own, set SSL_CERT_FILE to its file"
+        error = error.__cause__ or error.__context__
+    return "`oloproof serve` prints the address that it listens at; nothing was started there"
+
+
 def _refusal(url: str, status: int, body: bytes) -> Problem:
     try:
-        said = decode(body)["error"]["message"]
+        told = decode(body)["error"]
+        said, hint = told["message"], _NEXT.get(told["code"], "")
     except (DecodeError, KeyError, TypeError):
-        said = "it says no more"
-    return Problem("OLO768", f"{url} refused the request with status {status}: {said}")
+        said, hint = "it says no more", ""
+    return Problem("OLO768", f"{url} refused the request with status {status}: {said}", hint)

@@ -3,11 +3,13 @@ from __future__ import annotations
 from typing import Any
 
 from oloproof.gates import decide, policy_warnings, warnings
-from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, Rule
+from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, RateFinding, Rule
 from oloproof.model.tally import Distribution, Measured, Metric, Quantile, Rate, SliceGroup, Tally
+from oloproof.stats.rounding import achieved_error
 
 RIGHT = Rate("right", Tally(400))
 FLOOR = IntervalThreshold(id="floor", metric="right", min="0.8")
+THIRTY, SEVENTY = Rate("right", Tally(30)), IntervalThreshold(id="floor", metric="right", min="0.7")
 
 
 def told(*metrics: Metric, rules: tuple[Rule, ...] = (FLOOR,), groups: tuple[SliceGroup, ...] = (), **fields: Any):
@@ -61,6 +63,10 @@ def test_achieved_error() -> None:
         "rule 'floor' calls a system exactly at its bound FAIL in 9.6% of suites of 10 cases, nominally 2.5%:"
         " consider `interval_method: exact`"
     )
+    (line,) = (decision.finding for decision in decide(Measured(cases=30, metrics=(THIRTY,)), Policy(rules=(SEVENTY,))))
+    assert isinstance(line, RateFinding)
+    beside = achieved_error(false_pass=line.false_pass, false_fail=line.false_fail, level=0.95)
+    assert ("false fail 4.1%" in beside, "FAIL in 4.1% of" in told(THIRTY, rules=(SEVENTY,))[0]) == (True, True)
     low = (IntervalThreshold(id="floor", metric="right", min="0.05"),)
     (message,) = told(Rate("right", Tally(11)), rules=low)
     assert message.startswith("rule 'floor' calls a system exactly at its bound PASS in 10.2% of suites of 11 cases")

@@ -82,6 +82,7 @@ def test_metadata_that_no_run_has_is_told() -> None:
     with pytest.raises(UsageError) as caught:
         imported("openai", {"messages": RUN}, metadata=["team=info.team"])
     assert [(problem.code, problem.message) for problem in caught.value.problems] == problems
+    assert "attributes.user.id" in caught.value.problems[0].hint
 
 
 @pytest.mark.parametrize("text", ["", "x", "=a", "x=", "x=a..b", "x=.", "x=$."])

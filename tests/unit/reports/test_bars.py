@@ -4,9 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from golden import specimens, trials
+from oloproof.model.comparison import CriterionPairs
 from oloproof.model.decision import Decision, PairFinding
 from oloproof.model.tally import Distribution, Measured, PairTable, Quantile
-from oloproof.reports.bars import Bar, bars
+from oloproof.reports.bars import Bar, bars, difference_bars
 from oloproof.reports.view import view
 
 
@@ -51,6 +52,20 @@ def test_a_difference_has_zero_in_its_middle() -> None:
     assert (bar.start, bar.end) == ("-20%", "+20%")
     assert (*bar.limits, bar.lower, bar.upper) == pytest.approx((0.25, 0.75, 0.375, 1.0))
     assert of("max_new_failures", None, -0.05, 0.2) is None
+
+
+def test_the_criteria_of_a_comparison_share_an_axis() -> None:
+    comparison = specimens.compared().comparison
+    assert comparison is not None
+    much = CriterionPairs("much", PairTable(both_pass=20, broken=20), (), (), ())
+    both = replace(comparison, criteria=(*comparison.criteria, much))
+    little, far = difference_bars(both, level=0.95)
+    (alone,) = difference_bars(comparison, level=0.95)
+    assert little is not None
+    assert far is not None
+    assert alone is not None
+    assert (little.start, little.end) == (far.start, far.end) != (alone.start, alone.end)
+    assert (far.estimate or 0) < (little.estimate or 0)
 
 
 @pytest.mark.parametrize(

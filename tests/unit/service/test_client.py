@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from ssl import SSLCertVerificationError
 from typing import Any
 
 import httpx
@@ -56,6 +57,30 @@ def test_it_reads_the_events_of_a_service() -> None:
 def test_what_is_no_stream(status: int, content: bytes, kind: type[OloproofError], words: str) -> None:
     with pytest.raises(kind, match=words):
         told(saying(status, content))
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [("unauthenticated", "--token-env"), ("wrong_tenant", "--tenant"), ("may_not_approve", "--token-env"), ("x", "")],
+)
+def test_a_refusal_says_what_to_do(code: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        told(saying(403, encode({"error": {"code": code, "message": "no"}})))
+    (problem,) = caught.value.problems
+    assert problem.hint.partition(" ")[0].rstrip(":") == hint
+
+
+@pytest.mark.parametrize(
+    ("cause", "hint"), [(SSLCertVerificationError("self-signed"), "SSL_CERT_FILE"), (OSError("refused"), "serve")]
+)
+def test_a_service_that_is_not_reached_is_not_resumed(cause: OSError, hint: str) -> None:
+    def failing(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError(str(cause)) from cause
+
+    with pytest.raises(BrokenError) as caught:
+        told(httpx.MockTransport(failing))
+    (problem,) = caught.value.problems
+    assert (hint in problem.hint, "--resume" in problem.hint) == (True, False)
 
 
 def test_comments_between_frames_are_passed_over() -> None:
