@@ -110,9 +110,8 @@ def _cases(view: View, rows: Iterable[VerdictRow]) -> Iterator[str]:
 
 def _changes(comparison: Comparison, partings: Mapping[str, str]) -> Iterator[str]:
     criteria = comparison.criteria
-    failed, missing = (
-        sum(map(len, ids)) for ids in ([c.broken_cases for c in criteria], [c.lost_cases for c in criteria])
-    )
+    failed = sum(len(each.broken_cases) for each in criteria)
+    missing = sum(len(each.lost_cases) for each in criteria)
     tests = failed + missing + sum(len(each.fixed_cases) for each in criteria)
     yield f"<testsuite{_attributes(name='changes', tests=tests, failures=failed, errors=0, skipped=missing)}>\n"
     for each in criteria:
