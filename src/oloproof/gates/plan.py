@@ -133,7 +133,7 @@ def _rows(
         truth = scenario.truths.get(rule.id)
         if truth is not None:
             yield CountedRow(
-                scenario=scenario.name,
+                scenario=scenario.label(rule.id),
                 truth=truth,
                 chances=Chances(*chances.of_region(region, truth=truth)),
                 needed=_needed(rule, policy, truth, q),
@@ -209,7 +209,7 @@ def _pair_rows(rule: PairRule, scenarios: Sequence[Scenario], *, n: int, level: 
             difference = BETTER if isinstance(rule, Superiority) else 0.0
         discordant = max(discordant, abs(difference))
         yield PairRow(
-            scenario=scenario.name,
+            scenario=scenario.label(rule.id),
             discordant=discordant,
             difference=difference,
             chances=pair_chances(rule, n=n, discordant=discordant, difference=difference, level=level),

@@ -15,11 +15,12 @@ from oloproof.model.tally import Measured, Metric, Quantile, Rate
 
 # How many failures there are in truth, as a multiple of those that a rule allows, and with that on what share of pairs
 # two runs disagree where nothing else is known.
+# The last words stand beside a rule that allows none, where it is one failure a run that is multiplied.
 _MULTIPLES = (
-    ("twice the failures allowed", Fraction(2), 0.2),
-    ("just the failures allowed", Fraction(1), 0.1),
-    ("half the failures allowed", Fraction(1, 2), 0.05),
-    ("a quarter of the failures allowed", Fraction(1, 4), 0.02),
+    ("twice the failures allowed", Fraction(2), 0.2, "two failures a run"),
+    ("just the failures allowed", Fraction(1), 0.1, "one failure a run"),
+    ("half the failures allowed", Fraction(1, 2), 0.05, "a failure in two runs"),
+    ("a quarter of the failures allowed", Fraction(1, 4), 0.02, "a failure in four runs"),
 )
 
 OBSERVED = "as observed"
@@ -46,24 +47,26 @@ def scenarios(
     if assumed.truths or assumed.by_metric:
         return tuple(_named(policy, assumed))
     found = []
-    for name, multiple, discordant in _MULTIPLES:
+    for name, multiple, discordant, of_none in _MULTIPLES:
         truths: dict[str, Fraction] = {}
-        by_metric: dict[str, Fraction] = {}
+        labels: dict[str, str] = {}
+        by_metric: dict[str, tuple[Fraction, str]] = {}
         for rule in policy.rules:
             q = quantiles.get(rule.metric)
             if isinstance(rule, IntervalThreshold | ObservedCount):
-                own = _truth(rule, sizes[rule.metric], q, multiple)
-                truths[rule.id] = own if q is not None else by_metric.setdefault(rule.metric, own)
+                allows_none = isinstance(rule, ObservedCount) and not rule.max_failures
+                own = _truth(rule, sizes[rule.metric], q, multiple), of_none if allows_none else name
+                truths[rule.id], labels[rule.id] = own if q is not None else by_metric.setdefault(rule.metric, own)
         share = discordant if assumed.discordant is None else assumed.discordant
         pairs = {rule.id: share for rule in policy.rules if isinstance(rule, get_args(PairRule))}
-        parts = [name] if truths else []
-        parts += [f"{100 * share:.4g}% of pairs differ"] if pairs else []
+        differing = f"{100 * share:.4g}% of pairs differ"
         found.append(
             Scenario(
-                name=", ".join(parts),
+                name=", ".join(([name] if truths else []) + ([differing] if pairs else [])),
                 truths=truths,
                 discordant=pairs,
                 difference=assumed.difference,
+                labels=labels | dict.fromkeys(pairs, differing),
             )
         )
     return tuple(found)

@@ -15,13 +15,19 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
     ``truths`` holds by rule the share of cases that pass, or that keep to the rule's bound on a quantity; a rule that
     is not there has none. ``discordant`` holds by rule that compares the share of pairs on which two runs disagree, and
-    ``difference`` how much more often the candidate passes.
+    ``difference`` how much more often the candidate passes. ``labels`` holds by rule what of it concerns that rule, in
+    words; the ``name`` says all of it.
     """
 
     name: str
     truths: Mapping[str, Fraction] = field(default_factory=dict)
     discordant: Mapping[str, float] = field(default_factory=dict)
     difference: float | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def label(self, rule: str) -> str:
+        """What it is called beside this rule."""
+        return self.labels.get(rule, self.name)
 
 
 class Chances(Struct, frozen=True):

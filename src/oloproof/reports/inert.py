@@ -28,13 +28,17 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800
 
 
 def inert(text: str, limit: int = NAME_LIMIT) -> str:
-    """``text`` on one line, everything invisible written as an escape, cut after ``limit`` characters with a count."""
-    shown = text[:limit]
+    """``text`` on one line, everything invisible written as an escape, cut after ``limit`` characters with a count.
+
+    What is no longer than the count itself is not cut away.
+    """
+    note = f"… (+{len(text) - limit:,} characters)" if len(text) > limit else ""
+    if len(text) <= limit + len(note):
+        note = ""
+    shown = text[:limit] if note else text
     if not shown.isprintable() or not (shown.isascii() or _BLANK.isdisjoint(shown)):
         shown = "".join(map(_visible, shown))
-    if len(text) > limit:
-        shown += f"… (+{len(text) - limit:,} characters)"
-    return shown
+    return shown + note
 
 
 def inert_lines(text: str) -> tuple[str, ...]:

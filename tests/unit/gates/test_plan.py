@@ -227,6 +227,23 @@ def test_without_a_word_truths_follow_from_the_failures_that_a_rule_allows() -> 
     ]
 
 
+def test_each_rule_is_told_what_of_a_scenario_concerns_it() -> None:
+    no_worse = NonInferiority(id="no-worse", metric="right", margin="0.02")
+    careful = count(id="careful", metric="careful")
+    one = assumed(threshold(min="0.9"), careful, no_worse)[1]
+    assert one.name == "just the failures allowed, 10% of pairs differ"
+    assert [one.label(rule) for rule in ("rule", "careful", "no-worse", "else")] == [
+        "just the failures allowed",
+        "one failure a run",
+        "10% of pairs differ",
+        one.name,
+    ]
+    # One pass rate has one truth, and is called after the rule that it was taken from.
+    assert [assumed(threshold(min="0.9"), count())[1].label(rule) for rule in ("rule", "count")] == [
+        "just the failures allowed"
+    ] * 2
+
+
 def test_what_the_user_says_is_assumed() -> None:
     other = threshold(id="other", metric="other", min="0.5")
     better = Superiority(id="better", metric="right")

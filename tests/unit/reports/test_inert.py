@@ -62,6 +62,9 @@ def test_the_invisible_is_written_out(text: str, shown: str) -> None:
 
 def test_long_text_is_cut_with_a_count() -> None:
     assert inert("x" * 2_000_000, 3) == "xxx… (+1,999,997 characters)"
+    # What is cut away is longer than the words that stand for it.
+    assert inert("x" * 20, 3) == "x" * 20
+    assert inert("x" * 22, 3) == "xxx… (+19 characters)"
     assert inert("xxx", 3) == "xxx"
 
 
