@@ -43,6 +43,15 @@ _WORDS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
 """What may stand where, by the path that msgspec gives (it counts array elements from 0, as we do steps from 1)."""
 
 
+_WHOLE = {
+    "step": "trajectory.steps[0]",
+    "check": "trajectory.constraints[0]",
+    "checkpoint": "trajectory.checkpoints[0]",
+    "terminal_status": "trajectory.terminal_status",
+}
+_STREAMED = re.compile(rf"^(?:{'|'.join(_WHOLE)})\b(?=\.|$)")
+
+
 def explained(text: bytes, error: Exception) -> Problem:
     """The problem with a line that raised ``error`` when it was read; where the line is, the caller knows."""
     match error:
@@ -54,6 +63,17 @@ def explained(text: bytes, error: Exception) -> Problem:
             return Problem("OLO301", what, "one JSON object a line", column=wrong.column)
         case _:
             return Problem("OLO301", "the line is nested too deeply to be read")
+
+
+def remedy(error: ValidationError, keys: tuple[str, ...]) -> str:
+    """What may stand where an answer is wrong, "" where msgspec says it itself. An answer is written like a recording;
+    ``keys`` are its own outermost ones, and what it streams stands outside of a trajectory."""
+    found = _AT.fullmatch(str(error))
+    if found is None:
+        unknown = _UNKNOWN.fullmatch(str(error))
+        return did_you_mean(unknown["key"], keys, otherwise="known here") if unknown else ""
+    path = _STREAMED.sub(lambda first: _WHOLE[first[0]], found["path"], count=1)
+    return _invalid(f"{found['what']} - at `$.{path}`").hint
 
 
 def _invalid(said: str) -> Problem:

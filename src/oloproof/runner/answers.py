@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, MsgspecError, Struct, UnsetType, ValidationError
 
 from oloproof.importers.duplicates import repeated_key
+from oloproof.importers.unreadable import remedy
 from oloproof.model.case import AttemptError, State, system_error
 from oloproof.model.recording import decoded
 from oloproof.model.trajectory import Checkpoint, ConstraintCheck, Step, TerminalStatus, Trajectory, contradiction
@@ -235,7 +236,8 @@ def _line(text: bytes, spare: int) -> Line | str:
         refuse_deep(text)
         line = decoded(text, Line, _decode)
     except ValidationError as error:
-        return f"is no answer: {error}"
+        hint = remedy(error, Line.__struct_fields__)
+        return f"is no answer: {error}" + (f"; {hint}" if hint else "")
     except (MsgspecError, RecursionError) as error:
         return f"is no JSON: {error}, in {text[: 60 + spare].decode(errors='replace')!r}"
     repeated = repeated_key(text)
