@@ -192,7 +192,7 @@ decode_word = msgspec.json.Decoder(Word).decode
 def encoded(result: Result | Judgment, *, shared_by: int = 1) -> bytes | str:
     """A result as bytes, or why it cannot be sent: it is too large, or holds what JSON cannot carry.
 
-    ``shared_by`` so many may take no more than one alone.
+    ``shared_by`` is how many results share the room of one.
     """
     most = MAX_LINE_BYTES // shared_by
     try:

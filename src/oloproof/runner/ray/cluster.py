@@ -57,13 +57,13 @@ def connected(executor: RayExecutor, directory: str, *, config: str) -> Iterator
     """
     with _surroundings(_AT_IMPORT):
         ray = _ray(config)
-    address = executor.address or os.environ.get("RAY_ADDRESS") or LOCAL
+    address = _address(executor)
     options: dict[str, Any] = dict(_QUIETLY)
     if address == LOCAL:
         options |= {"include_dashboard": False, "object_store_memory": _OBJECT_STORE_BYTES}
     else:
         _probe(address, where=config if executor.address else None)
-        if executor.code == "upload":
+        if is_upload(executor):
             options["runtime_env"] = {"working_dir": directory, "excludes": list(LEFT_BEHIND)}
     with _quiet(ray):
         try:
@@ -77,8 +77,11 @@ def connected(executor: RayExecutor, directory: str, *, config: str) -> Iterator
 
 def is_upload(executor: RayExecutor) -> bool:
     """The project's files are sent along; to a cluster of this machine alone they need not be."""
-    address = executor.address or os.environ.get("RAY_ADDRESS") or LOCAL
-    return executor.code == "upload" and address != LOCAL
+    return executor.code == "upload" and _address(executor) != LOCAL
+
+
+def _address(executor: RayExecutor) -> str:
+    return executor.address or os.environ.get("RAY_ADDRESS") or LOCAL
 
 
 def _ray(config: str) -> Any:

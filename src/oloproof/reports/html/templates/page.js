@@ -230,9 +230,9 @@
 
   function target() {
     const state = read();
-    if (!state.has("case")) return -1;
+    if (!state.has("case")) return NONE;
     const at = state.has("row") ? Number(state.get("row")) : index.first.get(`${state.get("trial") ?? 1} ${state.get("case")}`);
-    return Number.isInteger(at) && at >= 0 && at < index.rows.length ? at : -1;
+    return Number.isInteger(at) && at >= 0 && at < index.rows.length ? at : NONE;
   }
 
   async function navigate() {
