@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Final, get_args
 
 from oloproof.errors import Problem, UsageError
+from oloproof.importers import codes
 from oloproof.importers.format import Confidence, Importer
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -25,7 +26,10 @@ def importer(name: str) -> Importer:
 
 
 def recognised(head: Head) -> Importer:
-    """The format of a file, by its beginning. UsageError when no format claims it, or several with equal right."""
+    """The format of a file, by its beginning. UsageError when it is empty, no format claims it, or several with equal
+    right."""
+    if not head.data.strip():
+        raise UsageError(Problem(codes.NOT_JSON, "the file is empty", file=head.file))
     claims: list[tuple[int, Importer]] = []
     for name in FORMATS:
         candidate = importer(name)

@@ -46,11 +46,16 @@ def test_each_file_is_read_as_what_it_looks_like() -> None:
     assert found.names == [("a", 1), ("c", 1)]
 
 
-@pytest.mark.parametrize("data", [b"", b"hello", b"{}", b"\x00" * 100, b"PK\x03\x04"])
+@pytest.mark.parametrize("data", [b"hello", b"{}", b"\x00" * 100, b"PK\x03\x04"])
 def test_a_file_of_no_known_format_is_told(data: bytes) -> None:
     assert codes(files_by_name={"x.bin": data}) == [
         ("OLO691", "it looks like none of the formats that can be imported")
     ]
+
+
+@pytest.mark.parametrize("data", [b"", b" \n", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_told_as_such(data: bytes) -> None:
+    assert codes(files_by_name={"x.jsonl": data}) == [("OLO321", "the file is empty")]
 
 
 def test_trials_of_one_case_are_numbered_across_files() -> None:
