@@ -61,16 +61,15 @@ def snapshot(value: Any) -> Json:
     kind = type(value)
     if kind is str and _is_text(value):
         return value
-    is_flat = kind is dict and _LEAVES.issuperset(map(type, value.values())) and _KEYS.issuperset(map(type, value))
-    if is_flat or (kind in _CONTAINERS and _is_plain(value)):
-        try:
+    try:
+        if kind in _CONTAINERS and _is_plain(value):
             text = _encode(value)
             copied = _decode(text)
-        except Exception:  # a lone surrogate, or another thread changes it: by hand, there is a place for everything
-            return _Copier().copy(value)
-        # What has become something else (NaN) is not equal to what it was.
-        if copied == value and (len(text) < 1000 or _LONG_NUMBER.search(text) is None):
-            return copied
+            # What has become something else (NaN) is not equal to what it was.
+            if copied == value and (len(text) < 1000 or _LONG_NUMBER.search(text) is None):
+                return copied
+    except Exception:  # a lone surrogate, a class without a hash, or another thread changes it
+        pass  # by hand, there is a place for everything
     return _Copier().copy(value)
 
 
@@ -201,6 +200,8 @@ _LONG_NUMBER = re.compile(rb"[0-9]{1000}")
 def _is_plain(value: Any) -> bool:
     """A dict or list that holds nothing but JSON's own types, neither deep nor many: no class of the user's that might
     tell its parts otherwise than the encoder sees them."""
+    if type(value) is dict and _LEAVES.issuperset(map(type, value.values())):
+        return _KEYS.issuperset(map(type, value))  # nearly all that is recorded
     level, left = [value], _MANY_PARTS
     for _ in range(MAX_DEPTH):
         parts: list[Any] = []

@@ -49,6 +49,18 @@ class Level(enum.IntEnum):
     HIGH = 3
 
 
+class Unhashable(type):
+    """Of classes that say when they are equal, as a metaclass may, and so can be in no set."""
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other
+
+
+class Odd(metaclass=Unhashable):
+    def __repr__(self) -> str:
+        return "odd"
+
+
 class Text(str):
     __slots__ = ()
 
@@ -158,6 +170,13 @@ class TestSnapshot:
         copy = snapshot(value)
         assert is_unrepresentable(copy)
         assert copy[TAG].startswith(text)
+
+    def test_a_value_whose_class_has_no_hash_is_tagged(self):
+        tag = {TAG: "Odd odd"}
+        assert snapshot(Odd()) == tag
+        assert snapshot({"a": Odd(), "b": 1}) == {"a": tag, "b": 1}
+        assert snapshot([{"a": [Odd()]}, 1]) == [{"a": [tag]}, 1]
+        assert snapshot({Odd(): 1, "b": 2}) == {"b": 2, TAG: [["Odd odd", 1]]}
 
     @pytest.mark.parametrize(
         ("key", "told"),
