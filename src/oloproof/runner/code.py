@@ -54,11 +54,18 @@ def imported_code() -> str:
 
 
 def named_code(command: Sequence[str], directory: str) -> str:
-    """Identifies the files beneath ``directory`` that a command names, "" where it names none."""
-    inside = os.path.realpath(directory) + os.sep
-    places = {word: os.path.realpath(os.path.join(directory, word)) for word in command if word}
-    texts = {word: _read(place) for word, place in places.items() if place.startswith(inside) and os.path.isfile(place)}
+    """Identifies the files beneath ``directory`` that a command names, "" where it names none. A link counts as what it
+    leads to, wherever that lies."""
+    places = {word: os.path.join(directory, word) for word in command if word}
+    named = {word: place for word, place in places.items() if _is_beneath(place, directory) and os.path.isfile(place)}
+    texts = {word: _read(place) for word, place in named.items()}
     return _digest((word, text) for word, text in texts.items() if text is not None)
+
+
+def _is_beneath(place: str, directory: str) -> bool:
+    """As it is written, or as it is once links are followed."""
+    ways = (os.path.abspath, os.path.realpath)
+    return any(way(place).startswith(os.path.join(way(directory), "")) for way in ways)
 
 
 def _own_file(module: ModuleType) -> str | None:

@@ -118,3 +118,21 @@ def test_the_code_of_a_command_are_the_files_that_it_names(
     (tmp_path / "agent.js").write_text("2")
     after = named_code(command, str(tmp_path))
     assert (before != "", before != after) == (is_known, is_known)
+
+
+def test_a_link_counts_as_the_file_that_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "agent.sh").write_text("1")
+    (tmp_path / "project" / "agent.sh").symlink_to("../agent.sh")
+    before = named_code(["./agent.sh"], str(tmp_path / "project"))
+    (tmp_path / "agent.sh").write_text("2")
+    assert named_code(["./agent.sh"], str(tmp_path / "project")) not in ("", before)
+
+
+def test_a_project_that_is_reached_by_a_link_is_the_same(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "agent.js").write_text("1")
+    (tmp_path / "linked").symlink_to("project")
+    for word in ("agent.js", str(tmp_path / "project" / "agent.js")):
+        code = named_code(["node", word], str(tmp_path / "project"))
+        assert named_code(["node", word], str(tmp_path / "linked")) == code != ""
