@@ -13,7 +13,8 @@ from msgspec.json import decode
 from oloproof.errors import Problem
 from oloproof.importers import codes
 from oloproof.importers.source import Source
-from oloproof.model.values import BOM, Json, snapshot
+from oloproof.inputs import BOM
+from oloproof.model.values import Json, snapshot
 
 _TOO_DEEP = "nested too deeply to be read"
 _BYTE = re.compile(r" *\(byte (?P<byte>\d+)\)")

@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import UNSET
 
 from oloproof.importers.documents import NotJson, read_json
-from oloproof.model.values import BOM, MAX_DEPTH, Json
+from oloproof.inputs import BOM
+from oloproof.model.values import MAX_DEPTH, Json
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("|\\?\Z)|[\[\]{},]', re.DOTALL)
 _CLOSERS = {b"[": b"]", b"{": b"}"}

@@ -17,10 +17,10 @@ from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers import codes
 from oloproof.importers.duplicates import repeated_key
 from oloproof.importers.parted import read_sound
+from oloproof.inputs import BOM
 from oloproof.model.case import AttemptError
 from oloproof.model.recording import READ, Reader, Recording
 from oloproof.model.trajectory import contradiction
-from oloproof.model.values import BOM
 
 MOST_TRIALS: Final = 1_000_000
 

@@ -24,13 +24,6 @@ from msgspec import UNSET, Struct
 
 Json = Any
 
-BOM: Final = b"\xef\xbb\xbf"
-"""The byte order mark that some editors put before a text; it belongs to no value."""
-
-READ_AT_ONCE: Final = 1 << 18
-"""Bytes of a long file that are read at once. With Python's own eight thousand, every third line of a recording would
-be put together from two reads, which costs more than finding where it ends."""
-
 TAG: Final = "$unrepresentable"
 MAX_DEPTH: Final = 100
 MAX_NODES: Final = 2_000_000

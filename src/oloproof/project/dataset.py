@@ -16,11 +16,11 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from oloproof.errors import Problem, UsageError
+from oloproof.inputs import BOM, READ_AT_ONCE
 from oloproof.model.case import Case
 from oloproof.model.collector import collector_paused
 from oloproof.model.fingerprints import Fingerprints
 from oloproof.model.project import Project
-from oloproof.model.values import BOM, READ_AT_ONCE
 from oloproof.project import codes, shape
 from oloproof.project.codes import DATASET
 from oloproof.project.json_nodes import parse_json

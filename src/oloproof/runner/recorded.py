@@ -19,13 +19,13 @@ from msgspec.structs import replace
 
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers import codes, recordings
+from oloproof.inputs import READ_AT_ONCE
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.evidence import CaseProblem
 from oloproof.model.fingerprints import Fingerprints
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import MOST_TRIALS, ImportSpec, Project, RecordedSystem
 from oloproof.model.recording import READ, SKIM, Recording, brings_a_case, to_attempt, to_case
-from oloproof.model.values import READ_AT_ONCE
 from oloproof.project import check_cases, place_in_line
 from oloproof.record.steps import printable
 from oloproof.redaction import Scope

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import MsgspecError, Struct, convert
 from msgspec.json import decode
 
+from oloproof.inputs import each_key_once
 from oloproof.runtime import AgentRequest, Approval
 from oloproof.service.access import Access, Caller, require_own
 from oloproof.service.conversing import Call, Service, ServiceLimits, Surface
@@ -77,7 +78,7 @@ def ask_from_json(body: bytes) -> Ask:
     """Errors: Refused with 400."""
     try:
         fields = decode(body)
-        json.loads(body, object_pairs_hook=_once)
+        json.loads(body, object_pairs_hook=each_key_once)  # a proxy may have read the other one
         if isinstance(fields, dict):  # to JSON Schema 8.0 is an integer
             fields = {name: int(value) if _is_whole(value) else value for name, value in fields.items()}
         return convert(fields, Ask)
@@ -85,17 +86,6 @@ def ask_from_json(body: bytes) -> Ask:
         raise Refused(400, "invalid_request", f"the body is no AgentRequest: {error}") from None
     except RecursionError:
         raise Refused(400, "invalid_request", "the body is nested too deeply") from None
-
-
-def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are there once each: of two a proxy may read the one, and this service the other.
-
-    Errors: ValueError.
-    """
-    held = dict(members)
-    if len(held) != len(members):
-        raise ValueError("a key is there more than once")
-    return held
 
 
 def _is_whole(value: object) -> bool:

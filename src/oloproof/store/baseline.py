@@ -15,6 +15,7 @@ from msgspec import MsgspecError, Struct, to_builtins
 from msgspec.json import decode
 
 from oloproof.errors import Problem, UsageError
+from oloproof.inputs import each_key_once
 from oloproof.model.comparison import QuantileId, Side, Sides
 
 FORMAT = "oloproof.baseline/v1"
@@ -61,7 +62,7 @@ def read_baseline(path: Path) -> Sides:
     """The run that a baseline file holds. Raises :class:`UsageError` for a file that is none."""
     try:
         text = path.read_bytes()
-        json.loads(text, object_pairs_hook=_once)
+        json.loads(text, object_pairs_hook=each_key_once)
         file = decode(text, type=_File)
     except OSError as error:
         raise _refused(path, f"cannot be read: {error.strerror or error}", "name a file or a run") from error
@@ -97,13 +98,6 @@ def _consistent(file: _File) -> bool:
         and all(set(case.codes) <= set(_WORDS) for case in file.cases)
         and file.counts == _counts(file)
     )
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are each there once."""
-    if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("a key is there twice")
-    return dict(pairs)
 
 
 def _counts(sides: Sides | _File) -> dict[str, dict[str, int]]:
