@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import floor
 from typing import Final, NamedTuple, assert_never
 
 from oloproof.errors import counted
+from oloproof.gates.demands import allowed_missing
 from oloproof.gates.sides import OTHER, Side, sides_of, so_many
 from oloproof.model.decision import (
     Equivalence,
@@ -73,7 +73,7 @@ def _count(rule: ObservedCount, n: int) -> str:
     if n < rule.min_cases:
         return f"cannot PASS with {counted(n, 'case')}: min_cases is {rule.min_cases}; FAIL when more than {most} fail"
     text = f"PASS when at most {most} of {counted(n, 'case')} fail or are missing, FAIL when more fail"
-    allowed = _allowed_missing(rule, n)
+    allowed = allowed_missing(rule, n)
     return text if allowed >= min(n, most) else f"{text}; no PASS when more than {allowed} are missing"
 
 
@@ -152,11 +152,7 @@ def _settled(passes: Sequence[_Way], fails: Sequence[_Way], rule: Rule, n: int) 
         if broken
         else f"cannot FAIL with {counted(n, 'case')}: it needs {' or '.join(way.needed for way in fails)}",
     ]
-    allowed = _allowed_missing(rule, n)
+    allowed = allowed_missing(rule, n)
     if allowed < n:
         parts.append(f"neither when more than {allowed} are missing")
     return "; ".join(parts)
-
-
-def _allowed_missing(rule: Rule, n: int) -> int:
-    return n if rule.max_missing is None else floor(Fraction(rule.max_missing) * n)

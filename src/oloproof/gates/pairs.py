@@ -12,22 +12,19 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from oloproof.gates.demands import Answer
 from oloproof.model.decision import (
     Confirmation,
     Equivalence,
     MaxNewFailures,
     NonInferiority,
     PairFinding,
-    PairKind,
     PairRule,
-    Reason,
-    State,
     Superiority,
+    kind_of,
 )
 from oloproof.model.tally import PairTable
 from oloproof.stats import paired
-
-Answer = tuple[State, Reason]
 
 
 def on_pairs(
@@ -85,12 +82,6 @@ def _confirmed(table: PairTable, confirmation: Confirmation | None) -> PairTable
         both_pass=table.both_pass + confirmation.cleared,
         was_pass=table.was_pass + confirmation.unknown,
     )
-
-
-def kind_of(rule: PairRule) -> PairKind:
-    """The rule's kind, as the policy writes it."""
-    kind: PairKind = rule.__struct_config__.tag  # type: ignore[assignment]  # the tags are these words
-    return kind
 
 
 def margins_of(rule: Superiority | NonInferiority | Equivalence) -> tuple[float, float]:

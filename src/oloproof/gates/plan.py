@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import floor
 from typing import Any, TypeVar, assert_never
 
 from oloproof.gates.advice import error_advice
+from oloproof.gates.demands import allowed_missing
 from oloproof.gates.foreseen import foreseen_stop
 from oloproof.gates.outlook import outlook
-from oloproof.gates.pairs import kind_of, margins_of
+from oloproof.gates.pairs import margins_of
 from oloproof.gates.regions import CountedRule, region_of
+from oloproof.gates.sides import sides_of
 from oloproof.model.decision import (
     Equivalence,
     IntervalThreshold,
@@ -27,6 +28,7 @@ from oloproof.model.decision import (
     Policy,
     Rule,
     Superiority,
+    kind_of,
 )
 from oloproof.model.plan import (
     AnyPlan,
@@ -97,14 +99,14 @@ def _counted(
     return kind(
         rule=rule.id,
         metric=rule.metric,
-        kind="observed_count" if isinstance(rule, ObservedCount) else "interval_threshold",
+        kind=kind_of(rule),
         n=n,
         outlook=outlook,
         pass_from=least,
         pass_to=most,
         fail_to=fail_to,
         fail_from=fail_from,
-        may_be_missing=None if least is None or most is None else min(most - least, _allowed_missing(rule, n)),
+        may_be_missing=None if least is None or most is None else min(most - least, allowed_missing(rule, n)),
         rows=() if region is None else tuple(_rows(rule, policy, scenarios, region, q)),
         **own,
     )
@@ -119,10 +121,6 @@ def _turning(region: Region) -> tuple[int | None, int | None, int | None, int | 
         region.fail_to if region.fail_to >= 0 else None,
         region.fail_from if region.fail_from <= region.n else None,
     )
-
-
-def _allowed_missing(rule: Rule, n: int) -> int:
-    return n if rule.max_missing is None else floor(Fraction(rule.max_missing) * n)
 
 
 def _rows(
@@ -163,10 +161,8 @@ def _needed(rule: CountedRule, policy: Policy, truth: Fraction, q: Fraction | No
 
 def _errors(rule: IntervalThreshold, policy: Policy, n: int) -> dict[str, Any]:
     """The achieved errors, of two bounds where they are larger."""
-    shares = [Fraction(rule.min)] if rule.min is not None else []
-    shares += [1 - Fraction(rule.max)] if rule.max is not None else []
     level = policy.confidence_level
-    found = [boundaries(n, share, method=policy.interval_method, level=level) for share in shares]
+    found = [boundaries(n, share, method=policy.interval_method, level=level) for _, share in sides_of(rule)]
     false_pass, false_fail = max(each.false_pass for each in found), max(each.false_fail for each in found)
     advice = "; ".join(error_advice(false_pass=false_pass, false_fail=false_fail, n=n, level=level))
     return {"false_pass": false_pass, "false_fail": false_fail, "nominal": tail(level), "advice": advice}

@@ -12,24 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.errors import counted
 from oloproof.gates.exit import blocks
-from oloproof.gates.pairs import kind_of
 from oloproof.model.decision import (
     Equivalence,
     IntervalThreshold,
     MaxNewFailures,
     NonInferiority,
     ObservedCount,
-    PairRule,
     Policy,
     Rule,
     State,
+    kind_of,
 )
 
 _STATES: tuple[State, ...] = ("FAIL", "INSUFFICIENT_EVIDENCE", "MANUAL_REVIEW")
@@ -96,7 +94,7 @@ def _of_rules(policy: Policy, base: Policy) -> Iterator[Relaxation]:
             if undecided and not isinstance(now, ObservedCount | MaxNewFailures):  # these fail on whatever there is
                 yield from _of_evidence(now, was)
         elif not any(replace(rule, id=was.id) == was for rule in policy.rules):
-            yield Relaxation(rule=was.id, key=None, now="no such rule", was=f"of kind {_kind(was)}", gone=True)
+            yield Relaxation(rule=was.id, key=None, now="no such rule", was=f"of kind {kind_of(was)}", gone=True)
     ids = {rule.id for rule in base.rules}
     for new in policy.rules if undecided else ():
         if new.id not in ids and not any(replace(new, id=was.id) == was for was in base.rules):
@@ -119,7 +117,7 @@ def _of_rule(now: Rule, was: Rule) -> Iterator[Relaxation]:
     if now.metric != was.metric:
         yield Relaxation(rule=now.id, key="metric", now=now.metric, was=was.metric)
     if type(now) is not type(was):
-        yield Relaxation(rule=now.id, key="kind", now=_kind(now), was=_kind(was))
+        yield Relaxation(rule=now.id, key="kind", now=kind_of(now), was=kind_of(was))
     else:
         yield from _of_bounds(now, was)
     if now.min_cases < was.min_cases:
@@ -156,9 +154,3 @@ def _at_most(rule: str, key: str, now: str | None, was: str | None) -> Iterator[
 
 def _said(value: str | None) -> str:
     return "none" if value is None else value
-
-
-def _kind(rule: Rule) -> str:
-    if isinstance(rule, get_args(PairRule)):
-        return kind_of(rule)
-    return "observed_count" if isinstance(rule, ObservedCount) else "interval_threshold"

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, assert_never
 
 from msgspec import Struct
 
-from oloproof.gates.rules import held_back
+from oloproof.gates.demands import held_back
 from oloproof.gates.sides import OTHER, Side, sides_of, so_many
 from oloproof.model.decision import (
     Equivalence,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args, overload
 
 from msgspec import Struct
 
@@ -99,6 +99,19 @@ class MaxNewFailures(RuleBase, frozen=True, kw_only=True, tag="max_new_failures"
 
 PairRule = Superiority | NonInferiority | Equivalence | MaxNewFailures
 Rule = IntervalThreshold | ObservedCount | PairRule
+
+
+@overload
+def kind_of(rule: PairRule) -> PairKind: ...
+
+
+@overload
+def kind_of(rule: Rule) -> str: ...
+
+
+def kind_of(rule: Rule) -> str:
+    """The rule's kind, as the policy writes it."""
+    return str(rule.__struct_config__.tag)
 
 
 class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,0 +1,189 @@
+"""What one run by itself says of a rule: of cases that failed, of a rate, of trials, of a quantile.
+
+Each answer is the evidence's alone, before what a rule demands of it (:mod:`~oloproof.gates.demands`). Counts and
+shares compare as integers and rationals, and bounds with the double nearest to the decimal in the policy; nothing is
+rounded before it is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from msgspec.structs import replace
+
+from oloproof.gates.demands import Answer
+from oloproof.model.decision import (
+    Basis,
+    CountFinding,
+    Finding,
+    IntervalThreshold,
+    ObservedCount,
+    PassKFinding,
+    Policy,
+    QuantileFinding,
+    RateFinding,
+    Reason,
+    State,
+)
+from oloproof.model.stopping import Settled
+from oloproof.model.tally import Clusters, PassK, Quantile, Tally
+from oloproof.stats import proportion, quantile, trials
+from oloproof.stats.boundaries import Boundaries, boundaries
+from oloproof.stats.counts import at_most_failures
+
+
+def on_count(rule: ObservedCount, tally: Tally) -> tuple[Finding, Answer]:
+    """A rule about the cases of the suite that ran."""
+    finding = CountFinding(tally=tally, max_failures=rule.max_failures)
+    match at_most_failures(tally.passed, tally.failed, tally.missing, max_failures=rule.max_failures):
+        case "PASS":
+            return finding, ("PASS", "observed_failures_within_limit")
+        case "FAIL":
+            return finding, ("FAIL", "observed_failures_exceed_limit")
+        case _:
+            return finding, ("INSUFFICIENT_EVIDENCE", "missing_could_hide_failures")
+
+
+def on_rate(rule: IntervalThreshold, tally: Tally, policy: Policy, *, level: float) -> tuple[RateFinding, Answer]:
+    """A bound on the rate of independent cases, in whole cases.
+
+    ``false_pass`` and ``false_fail`` are those of the bound at which they are larger, where both are given."""
+    method = policy.interval_method
+    lower, upper = proportion.interval(tally.passed, tally.failed, tally.missing, method=method, level=level)
+    answers: list[Answer] = []
+    errors: list[Boundaries] = []
+    if tally.n and rule.min is not None:
+        turn = boundaries(tally.n, Fraction(rule.min), method=method, level=level)
+        answers.append(_at_minimum(_side(turn, tally.passed, missing=tally.missing)))
+        errors.append(turn)
+    if tally.n and rule.max is not None:
+        turn = boundaries(tally.n, 1 - Fraction(rule.max), method=method, level=level)
+        answers.append(_at_maximum(_side(turn, tally.failed, missing=tally.missing)))
+        errors.append(turn)
+    finding = RateFinding(
+        tally=tally,
+        minimum=_number(rule.min),
+        maximum=_number(rule.max),
+        lower=lower,
+        upper=upper,
+        false_pass=max((turn.false_pass for turn in errors), default=None),
+        false_fail=max((turn.false_fail for turn in errors), default=None),
+    )
+    return finding, _together(answers)
+
+
+def on_evidence(
+    rule: IntervalThreshold, tally: Tally, policy: Policy, settled: Settled | None
+) -> tuple[Finding, Answer]:
+    """A rule that evidence may settle: by what there was when it did, else by the full run at what is left of the
+    level."""
+    from oloproof.stats import evidence, sequential  # a run that evidence cannot end does without
+
+    minimum, maximum = _number(rule.min), _number(rule.max)
+    threshold = Fraction(rule.min or rule.max or 0)  # it has one of them
+    early, final_level = sequential.split(threshold, level=policy.confidence_level)
+    if settled is None or settled.by == "certainty" or early is None:
+        finding, answer = on_rate(rule, tally, policy, level=final_level)
+        return replace(finding, basis=Basis(method=policy.interval_method, level=final_level)), answer
+    counted = Tally(settled.passed, settled.failed, settled.missing, tally.excluded)
+    basis = Basis(method="anytime_mixture", level=float(1 - 2 * Fraction(str(early))))
+    lower, upper = evidence.interval(counted.passed, counted.failed, counted.missing, level=basis.level)
+    answer = _at_maximum(settled.state) if minimum is None else _at_minimum(settled.state)
+    finding = RateFinding(tally=counted, minimum=minimum, maximum=maximum, lower=lower, upper=upper, basis=basis)
+    return finding, answer
+
+
+def on_trials(rule: IntervalThreshold, tally: Tally, clusters: Clusters, policy: Policy) -> tuple[Finding, Answer]:
+    """Trials of a case, and cases of a cluster, are not independent, so no whole count decides: the interval does."""
+    method, level = policy.interval_method, policy.confidence_level
+    found = trials.of_clusters(clusters.counted, metric="pass_hat_k", method=method, level=level)
+    finding = RateFinding(
+        tally=tally,
+        minimum=_number(rule.min),
+        maximum=_number(rule.max),
+        lower=found.lower,
+        upper=found.upper,
+        trials=clusters.trials,
+        effective=found.effective,
+    )
+    return finding, _by_interval(found.lower, found.upper, minimum=finding.minimum, maximum=finding.maximum)
+
+
+def on_pass_k(rule: IntervalThreshold, metric: PassK, policy: Policy) -> tuple[Finding, Answer]:
+    """A bound on the chance of k trials of a case."""
+    method, level = policy.interval_method, policy.confidence_level
+    found = trials.of_clusters(metric.clusters.counted, metric=metric.type, k=metric.k, method=method, level=level)
+    finding = PassKFinding(
+        observed=metric.observed,
+        missing=metric.missing,
+        minimum=_number(rule.min),
+        maximum=_number(rule.max),
+        lower=found.lower,
+        upper=found.upper,
+        effective=found.effective,
+    )
+    return finding, _by_interval(found.lower, found.upper, minimum=finding.minimum, maximum=finding.maximum)
+
+
+def on_quantile(rule: IntervalThreshold, metric: Quantile, policy: Policy) -> tuple[Finding, Answer]:
+    """A bound on a quantity's quantile, in its unit."""
+    cases = metric.distribution
+    _, lower, upper = quantile.interval(
+        cases.observed_values, cases.floor_values, q=metric.q, level=policy.confidence_level
+    )
+    minimum, maximum = _number(rule.min), _number(rule.max)
+    finding = QuantileFinding(
+        observed=cases.observed_count,
+        missing=cases.missing_count,
+        minimum=minimum,
+        maximum=maximum,
+        lower=lower,
+        upper=upper,
+    )
+    return finding, _by_interval(lower, upper, minimum=minimum, maximum=maximum)
+
+
+def _by_interval(lower: float | None, upper: float | None, *, minimum: float | None, maximum: float | None) -> Answer:
+    """What an interval says of the bounds of a rule."""
+    answers: list[Answer] = []
+    if minimum is not None:
+        good, bad = lower is not None and lower >= minimum, upper is not None and upper < minimum
+        answers.append(_at_minimum("PASS" if good else "FAIL" if bad else "INSUFFICIENT_EVIDENCE"))
+    if maximum is not None:
+        good, bad = upper is not None and upper <= maximum, lower is not None and lower > maximum
+        answers.append(_at_maximum("PASS" if good else "FAIL" if bad else "INSUFFICIENT_EVIDENCE"))
+    return _together(answers)
+
+
+def _side(turn: Boundaries, good: int, *, missing: int) -> State:
+    """What ``good`` cases, and ``missing`` ones that might be, say of one bound of a rate."""
+    if turn.pass_from is not None and good >= turn.pass_from:
+        return "PASS"
+    if turn.fail_to is not None and good + missing <= turn.fail_to:
+        return "FAIL"
+    return "INSUFFICIENT_EVIDENCE"
+
+
+def _at_minimum(state: State) -> Answer:
+    reasons: Mapping[State, Reason] = {"PASS": "lower_bound_meets_minimum", "FAIL": "upper_bound_below_minimum"}
+    return state, reasons.get(state, "interval_overlaps_threshold")
+
+
+def _at_maximum(state: State) -> Answer:
+    reasons: Mapping[State, Reason] = {"PASS": "upper_bound_meets_maximum", "FAIL": "lower_bound_above_maximum"}
+    return state, reasons.get(state, "interval_overlaps_threshold")
+
+
+def _together(answers: Sequence[Answer]) -> Answer:
+    """The answer on one bound or two: outside either is outside, inside needs all. Of nothing there is no answer."""
+    for answer in answers:
+        if answer[0] == "FAIL":
+            return answer
+    if not answers or any(state != "PASS" for state, _ in answers):
+        return "INSUFFICIENT_EVIDENCE", "interval_overlaps_threshold"
+    return answers[0] if len(answers) == 1 else ("PASS", "interval_within_bounds")
+
+
+def _number(decimal: str | None) -> float | None:
+    return None if decimal is None else float(decimal)
