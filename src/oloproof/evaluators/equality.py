@@ -7,8 +7,9 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from oloproof.evaluators.base import ConfigError, ReferenceEvaluator, excerpt, word
+from oloproof.evaluators.base import ConfigError, excerpt, word
 from oloproof.evaluators.numbers import is_number, within
+from oloproof.evaluators.output import ReferenceEvaluator
 from oloproof.model.judgment import Judgment
 from oloproof.model.values import Json, equal
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 from msgspec.json import encode
 
-from oloproof.evaluators.base import OutputEvaluator
+from oloproof.evaluators.output import OutputEvaluator
 from oloproof.evaluators.schemas import compile_schema
 from oloproof.model.values import Json
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Annotated, Any, assert_never
 
 from msgspec import Meta
 
 from oloproof.evaluators.arguments import ArgumentsMode, short
-from oloproof.evaluators.base import TrajectoryEvaluator, excerpt, open_reason, step_indexes
+from oloproof.evaluators.base import TrajectoryEvaluator, excerpt, open_reason
 from oloproof.evaluators.pairing import Board, Misfit, Mode, in_turns, last_turn_is_open, likeness, misfit
 from oloproof.evaluators.reference import (
     ANY_OF,
@@ -170,7 +170,7 @@ def _exact(reading: Reading, reference: list[str]) -> _Comparison:
         else:
             fits = _names(block) == Counter(reference[position : position + len(block)])
         if not fits:
-            return "fail", step_indexes(block), _divergence(block, reference, position)
+            return "fail", _indexes(block), _divergence(block, reference, position)
         position += len(block)
     if position < len(reference):
         return _unlike(reading, f"{reference[position]!r} is not called")
@@ -219,7 +219,7 @@ def _paired(reading: Reading, reference: list[str], *, spare_calls: bool, spare_
         else:
             unpaired.append(call)
     if unpaired and not spare_calls:
-        return "fail", step_indexes(unpaired), "calls without a partner in the reference"
+        return "fail", _indexes(unpaired), "calls without a partner in the reference"
     lacking = next(free.elements(), None)
     if lacking is not None and not spare_references:
         return _unlike(reading, f"{lacking!r} is called too seldom")
@@ -245,7 +245,7 @@ def _verdict(board: Board, mode: Mode) -> _Comparison:
     doubt = misfit(board, mode, certain=True) if board.doubtful else None
     if doubt is None:
         return "pass", (), None
-    steps = step_indexes([board.calls[number] for number in sorted(board.doubtful)])
+    steps = _indexes([board.calls[number] for number in sorted(board.doubtful)])
     return "missing", steps, "whether it fits depends on arguments that were not recorded"
 
 
@@ -258,12 +258,12 @@ def _evidence(board: Board, mode: Mode, hindrance: Misfit) -> tuple[tuple[int, .
         verb = {"exact": "is not called", "in_order": "does not follow"}.get(mode, "is called too seldom")
         return (), f"{_named(wanted)} {verb}{_nearest(board.calls, [wanted])}"
     if mode != "exact":
-        return step_indexes(calls), f"calls without a partner in the reference{_nearest(calls, declared)}"
+        return _indexes(calls), f"calls without a partner in the reference{_nearest(calls, declared)}"
     start = hindrance.calls[0]
     due = declared[start : start + 1]
     expected = _named(due[0]) if due else "no call"
     found = repr(calls[0].tool_name) if len(calls) == 1 else f"{len(calls)} calls in one turn"
-    return step_indexes(calls), f"expected {expected}, found {found}{_nearest(calls[:1], due)}"
+    return _indexes(calls), f"expected {expected}, found {found}{_nearest(calls[:1], due)}"
 
 
 def _nearest(calls: Iterable[Step], declared: Iterable[WantedCall]) -> str:
@@ -292,3 +292,8 @@ def _as_declared(reading: Reading) -> list[Json]:
         for call in reading.calls
     ]
     return called if excerpt(called) is called else list(reading.names)
+
+
+def _indexes(steps: Sequence[Step]) -> tuple[int, ...]:
+    """The indexes of the steps, as evidence."""
+    return tuple(step.index for step in steps)

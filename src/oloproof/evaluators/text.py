@@ -9,11 +9,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from oloproof.evaluators.base import (
     Name,
-    OutputEvaluator,
-    ReferenceEvaluator,
     excerpt,
     word,
 )
+from oloproof.evaluators.output import OutputEvaluator, ReferenceEvaluator
 from oloproof.evaluators.patterns import compile_pattern
 from oloproof.model.case import Case
 from oloproof.model.judgment import Judgment

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from oloproof.evaluators.base import EvaluatorBase, OutputEvaluator
+from oloproof.evaluators.base import EvaluatorBase
+from oloproof.evaluators.output import OutputEvaluator
 from oloproof.evaluators.rule import AgentRule
 from oloproof.model.case import ErrorKind
 from oloproof.model.evidence import Evaluator

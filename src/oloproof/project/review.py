@@ -17,8 +17,8 @@ from msgspec import UNSET
 
 from oloproof.errors import MOST_PROBLEMS, did_you_mean
 from oloproof.evaluators import UserEvaluator
-from oloproof.evaluators.base import ReferenceEvaluator
 from oloproof.evaluators.canary import CanaryAbsent
+from oloproof.evaluators.output import ReferenceEvaluator
 from oloproof.model.case import Case
 from oloproof.model.evidence import CaseProblem
 from oloproof.model.fingerprints import Fingerprints
