@@ -143,21 +143,40 @@ def test_many_late_cases_leave_no_case_waiting(tmp_path):
     assert [attempt.error is not None for attempt in attempts] == [i % 3 == 0 for i in range(60)]
 
 
-def test_an_evaluator_that_never_ends_costs_its_verdict(tmp_path):
-    source = """
-    def quick(output):
-        return True
+@pytest.mark.parametrize("hang", ["threading.Event().wait()", "while True: pass"])
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_an_evaluator_that_never_ends_costs_its_own_verdict_alone(tmp_path, hang, concurrency):
+    source = f"""
     def slow(output):
         if output == 1:
-            threading.Event().wait()
+            {hang}
         return True
+    def wrong(output):
+        return output != 1
     """
-    the_project = project(tmp_path, source, evaluators={"quick": "app:quick", "slow": "app:slow"}, timeout_s=1)
+    functions = {"slow": "app:slow", "wrong": "app:wrong"}
+    the_project = project(tmp_path, source, evaluators=functions, timeout_s=5, concurrency=concurrency)
     with judge(the_project) as user_judge:
+        judged = list(user_judge.judge((Case(id="c"), Attempt(case_id="c", output=i)) for i in range(5)))
+    assert [j["slow"].verdict for j in judged] == ["pass", "missing", "pass", "pass", "pass"]
+    assert judged[1]["slow"].detail == "no verdict within 5 s"
+    assert [j["wrong"].verdict for j in judged] == ["pass", "fail", "pass", "pass", "pass"]
+
+
+def test_an_evaluator_that_ends_its_worker_costs_its_own_verdict_alone(tmp_path):
+    source = """
+    def ends(output):
+        if output == 1:
+            os._exit(0)
+        return True
+    def wrong(output):
+        return output != 1
+    """
+    functions = {"ends": "app:ends", "wrong": "app:wrong"}
+    with judge(project(tmp_path, source, evaluators=functions)) as user_judge:
         judged = list(user_judge.judge((Case(id="c"), Attempt(case_id="c", output=i)) for i in range(3)))
-    assert [j["quick"].verdict for j in judged] == ["pass"] * 3
-    assert [j["slow"].verdict for j in judged] == ["pass", "missing", "pass"]
-    assert judged[1]["slow"].detail == "no verdict within 1 s"
+    assert [j["ends"].verdict for j in judged] == ["pass", "missing", "pass"]
+    assert [j["wrong"].verdict for j in judged] == ["pass", "fail", "pass"]
 
 
 def test_a_verdict_outlives_the_worker_that_an_evaluator_freezes(tmp_path, monkeypatch):
@@ -170,15 +189,15 @@ def test_a_verdict_outlives_the_worker_that_an_evaluator_freezes(tmp_path, monke
         if output == 1:
             re.match("(a|a)*b", "a" * 60)  # holds the interpreter
         return True
-    def unasked(output):
+    def behind(output):
         return True
     """
-    functions = {name: f"app:{name}" for name in ("wrong", "frozen", "unasked")}
+    functions = {name: f"app:{name}" for name in ("wrong", "frozen", "behind")}
     with judge(project(tmp_path, source, evaluators=functions, timeout_s=1)) as user_judge:
         judged = list(user_judge.judge((Case(id="c"), Attempt(case_id="c", output=i)) for i in range(3)))
     assert [(j["wrong"].verdict, j["wrong"].reason) for j in judged] == [("fail", "it is wrong")] * 3
-    for criterion in ("frozen", "unasked"):
-        assert [j[criterion].verdict for j in judged] == ["pass", "missing", "pass"]
+    assert [j["frozen"].verdict for j in judged] == ["pass", "missing", "pass"]
+    assert [j["behind"].verdict for j in judged] == ["pass"] * 3
     assert judged[1]["frozen"].detail == "the worker process was stuck and had to be killed while this case ran"
 
 
@@ -193,7 +212,7 @@ def test_an_evaluator_given_up_notes_nothing_of_the_next_attempt(tmp_path, monke
                 again.wait()
             except BaseException:
                 again.wait()
-        return True
+        return output != 0
     def freezes(output):
         if output == 1:
             again.set()
@@ -205,7 +224,7 @@ def test_an_evaluator_given_up_notes_nothing_of_the_next_attempt(tmp_path, monke
     with judge(project(tmp_path, source, evaluators=functions, timeout_s=1)) as user_judge:
         judged = list(user_judge.judge((Case(id="c"), Attempt(case_id="c", output=i)) for i in range(3)))
     assert [j["freezes"].verdict for j in judged] == ["fail", "missing", "fail"]
-    assert [j["slow"].verdict for j in judged] == ["missing", "missing", "pass"]
+    assert [j["slow"].verdict for j in judged] == ["missing", "pass", "pass"]
 
 
 def test_prints_past_python_never_hold_the_worker_up(tmp_path):

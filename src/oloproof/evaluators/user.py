@@ -17,8 +17,8 @@ class UserEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
     Default criterion: the function's name.
 
     A system that crashed or did not run is missing with that cause: of a function it is not known that what it says of
-    a beginning holds for the whole run. A function that gave no verdict, because it raised or returned something else
-    than a Verdict or a bool, is missing (``evaluator_error``).
+    a beginning holds for the whole run. A function that gave no verdict, because it raised, took too long or returned
+    something else than a Verdict or a bool, is missing (``evaluator_error``); it costs no other its verdict.
     """
 
     target: Name

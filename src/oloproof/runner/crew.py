@@ -122,9 +122,10 @@ class Crew(Generic[J]):
         if os.getpid() != self._pid:  # user code forked, and its child came back out of the user's function
             os._exit(0)
         with self._lock:
-            running = self._running.pop(job.n, None)
-        if running is None:
-            return False
+            running = self._running.get(job.n)
+            if running is None or running.job is not job:  # the same order may have come anew meanwhile
+                return False
+            del self._running[job.n]
         line = job.line(result)
         with self._lock:
             is_followed = self.limit == 1 and bool(self._pending)  # at once, and by no user code meanwhile

@@ -9,6 +9,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
+from msgspec import Struct
+
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import Judgment, missing
 from oloproof.model.project import Project, RecordedSystem
@@ -16,7 +18,6 @@ from oloproof.runner.desk import Loss
 from oloproof.runner.protocol import JudgeCase, Judged, LoadEvaluators, Ran
 from oloproof.runner.supervisor import AHEAD, Supervisor
 
-Pair = tuple[Case, Attempt]
 Judgments = Mapping[str, Judgment]
 
 RECORDED_TIMEOUT_S = 60.0
@@ -37,9 +38,9 @@ class WorkerJudge:
                 concurrency, timeout_s, ahead = 1, RECORDED_TIMEOUT_S, AHEAD
             case live:
                 concurrency, timeout_s, ahead = live.concurrency, live.timeout_s, 0
-        self._supervisor: Supervisor[Pair, Judgments] = Supervisor(
+        self._supervisor: Supervisor[Question, Answer] = Supervisor(
             LoadEvaluators(functions, os.fsencode(project.directory), timeout_s, project.spare_chars),
-            _Verdicts(tuple(spec.criterion for spec in functions)),
+            Verdicts(tuple(spec.criterion for spec in functions)),
             config=project.config,
             concurrency=concurrency,
             ahead=ahead,
@@ -49,8 +50,9 @@ class WorkerJudge:
     def log(self) -> str:
         return self._supervisor.log
 
-    def judge(self, pairs: Iterable[Pair]) -> Iterator[Judgments]:
-        return self._supervisor.run(pairs)
+    def judge(self, pairs: Iterable[tuple[Case, Attempt]]) -> Iterator[Judgments]:
+        answers = self._supervisor.run(Question(case, attempt) for case, attempt in pairs)
+        return (answer.judgments for answer in answers)
 
     @contextmanager
     def started(self) -> Iterator[WorkerJudge]:
@@ -64,29 +66,68 @@ class WorkerJudge:
         self._supervisor.close()
 
 
-class _Verdicts:
-    """The desk of the evaluators: a pair becomes judgments, whatever its end."""
+class Question(Struct, frozen=True):
+    """An attempt to be judged, and what is known of it from before: functions that had their turn have it no more."""
+
+    case: Case
+    attempt: Attempt
+    had: Judgments = {}
+
+
+class Answer(Struct, frozen=True):
+    """A judgment for each criterion. Those in ``unasked`` are there for want of a verdict: another one took the time,
+    or the worker, before it was their turn."""
+
+    judgments: Judgments
+    unasked: frozenset[str] = frozenset()
+
+
+class Verdicts:
+    """The desk of the evaluators: a question becomes judgments, whatever its end.
+
+    A function that never ends, or ends its worker, costs its own verdict: the question is put anew to those behind it.
+    """
 
     def __init__(self, criteria: tuple[str, ...]) -> None:
         self._criteria = criteria
 
-    def order(self, n: int, job: Pair) -> JudgeCase:
-        return JudgeCase(n, *job)
+    def order(self, n: int, job: Question) -> JudgeCase:
+        return JudgeCase(n, job.case, job.attempt, tuple(job.had))
 
-    def answered(self, job: Pair, word: Ran | Judged) -> Judgments:
+    def answered(self, job: Question, word: Ran | Judged) -> Answer:
         if not isinstance(word, Judged):
-            return self._all("the worker answered what was not asked")
-        return self._all("the worker gave no verdict") | word.judgments
+            return self._answer(job.had, "the worker answered what was not asked")
+        found = self._found(job, word.judgments)
+        if len(found) == len(job.had):  # nobody else is to blame, and another question would never end
+            return self._answer(found, "the worker gave no verdict")
+        return self._answer(found, "it was not asked", unasked=True)
 
-    def lost(self, job: Pair, loss: Loss) -> Judgments:
-        reached = {name: judgment for name, judgment in loss.judgments.items() if name in self._criteria}
-        return self._all(loss.message) | reached
+    def lost(self, job: Question, loss: Loss) -> Answer:
+        found = self._found(job, loss.judgments)
+        whose = next((name for name in self._criteria if name not in found), None)
+        if whose is not None:
+            found[whose] = _without_verdict(loss.message)
+        return self._answer(found, loss.message, unasked=True)
 
-    def again(self, job: Pair, result: Judgments) -> None:
-        return None
+    def again(self, job: Question, result: Answer) -> tuple[Question, float] | None:
+        if not result.unasked:
+            return None
+        had = {name: judgment for name, judgment in result.judgments.items() if name not in result.unasked}
+        return Question(job.case, job.attempt, had), 0.0
 
-    def not_run(self, job: Pair) -> Judgments:
-        return self._all("the run was stopped")
+    def not_run(self, job: Question) -> Answer:
+        return self._answer(job.had, "the run was stopped")
 
-    def _all(self, detail: str) -> dict[str, Judgment]:
-        return dict.fromkeys(self._criteria, missing("evaluator_error", detail=detail))
+    def _found(self, job: Question, judgments: Judgments) -> dict[str, Judgment]:
+        """What is known by now; a verdict that was there stays."""
+        new = {name: judgment for name, judgment in judgments.items() if name in self._criteria}
+        return new | dict(job.had)
+
+    def _answer(self, found: Judgments, otherwise: str, *, unasked: bool = False) -> Answer:
+        others = frozenset(self._criteria).difference(found)
+        judgments = {name: found[name] if name in found else _without_verdict(otherwise) for name in self._criteria}
+        return Answer(judgments, others if unasked else frozenset())
+
+
+def _without_verdict(detail: str) -> Judgment:
+    return missing("evaluator_error", detail=detail)

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from oloproof.errors import did_you_mean, with_article
+from oloproof.errors import counted, did_you_mean, with_article
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import PASS, Judgment, missing
 from oloproof.model.project import UserEvaluatorSpec
@@ -78,8 +78,8 @@ class UserFunction:
 
 
 class JudgingJob:
-    """One attempt before all the user's evaluators. ``sink`` keeps each verdict, should the worker not live to send
-    them."""
+    """One attempt before the user's evaluators that had no turn yet. ``sink`` keeps each verdict, should the worker not
+    live to send them."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class JudgingJob:
     ) -> None:
         self.n = order.n
         self._order = order
-        self._functions = functions
+        self._functions = tuple([each for each in functions if each.criterion not in order.had])
         self._timeout_s = timeout_s
         self._sink = sink
         self._lock = Lock()
@@ -109,11 +109,16 @@ class JudgingJob:
         return Judged(self.n, self._judgments)
 
     def give_up(self) -> Judged:
-        """What was judged in time; the others are missing."""
+        """What was judged in time, and that the function whose turn it is was not. Of those behind it nothing is said:
+        they had none."""
         with self._lock:
             self._given_up = True
-        late = _broken(f"no verdict within {self._timeout_s:g} s")
-        return Judged(self.n, {f.criterion: self._judgments.get(f.criterion, late) for f in self._functions})
+            judgments = dict(self._judgments)
+        late = next((each.criterion for each in self._functions if each.criterion not in judgments), None)
+        if late is not None:
+            shared = f", which {counted(len(judgments), 'function')} before it shared" if judgments else ""
+            judgments[late] = _broken(f"no verdict within {self._timeout_s:g} s{shared}")
+        return Judged(self.n, judgments)
 
     def line(self, result: Judged) -> bytes:
         """The verdicts as they are sent, without what cannot be."""

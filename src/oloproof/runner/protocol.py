@@ -79,12 +79,13 @@ class RunCase(Struct, frozen=True, omit_defaults=True, tag="run"):
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-class JudgeCase(Struct, frozen=True, tag="judge"):
-    """Ask the user's evaluators about one attempt."""
+class JudgeCase(Struct, frozen=True, omit_defaults=True, tag="judge"):
+    """Ask the user's evaluators about one attempt: all but those of the criteria in ``had``, which had their turn."""
 
     n: int
     case: Case
     attempt: Attempt
+    had: tuple[str, ...] = ()
 
 
 class Halt(Struct, frozen=True, tag="halt"):

@@ -118,6 +118,19 @@ def test_a_late_job_is_answered_once(bench):
     assert b.crew.take().n == 2
 
 
+def test_a_late_job_answers_for_no_other_of_the_same_number(bench):
+    b = bench()
+    b.submit(1)
+    late = b.crew.take()
+    b.now += 10
+    b.expire()
+    b.submit(1)
+    anew = b.crew.take()
+    assert not b.crew.settle(late, "late")
+    assert b.crew.settle(anew, "anew")
+    assert b.reported == [b"-1", b"anew"]
+
+
 def test_a_job_in_time_is_not_given_up(bench):
     b = bench()
     b.submit(1)
