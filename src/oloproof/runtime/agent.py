@@ -14,10 +14,9 @@ from msgspec.json import decode, encode
 
 from oloproof.model.values import snapshot
 from oloproof.record.steps import exception_text, printable
-from oloproof.runtime import kernel
+from oloproof.runtime import exchange, kernel
 from oloproof.runtime.errors import StateError
 from oloproof.runtime.gates import Approval, Terms
-from oloproof.runtime.kernel import AskApprover, AskPlanner, CallTool, Effect, Event, Judge, Rest, advance
 from oloproof.runtime.policy import Limits, Policy
 from oloproof.runtime.recording import hand_over
 from oloproof.runtime.session import Keeping, checked_approvals
@@ -104,72 +103,72 @@ class Agent:
         if state.tenant != self.tenant:
             raise StateError(f"there is no run {state.run_id!r}")
         self._keeping.require_resumable(state)
-        return self._drive(advance(self.terms, state, kernel.Resumed(given))[0])
+        return self._drive(kernel.advance(self.terms, state, exchange.Resumed(given))[0])
 
     def _drive(self, state: RunState) -> RunState:
         """Do what the state says until there is nothing to do."""
         while True:
             self._keeping.keep(state)
             effect = kernel.effect_of(state)
-            if isinstance(effect, Rest):
+            if isinstance(effect, exchange.Rest):
                 break
-            state, _ = advance(self.terms, state, self._done_effect(state, effect))
+            state, _ = kernel.advance(self.terms, state, self._done_effect(state, effect))
         if self._record and isinstance(state.at, OVER):
             hand_over(state, terms=self.terms, audit=self.audit, name=self._name)
         return state
 
-    def _done_effect(self, state: RunState, effect: Effect) -> Event:
+    def _done_effect(self, state: RunState, effect: exchange.Effect) -> exchange.Event:
         match effect:
-            case AskPlanner():
+            case exchange.AskPlanner():
                 return self._ask_planner(state)
-            case AskApprover(request):
+            case exchange.AskApprover(request):
                 return self._ask_approver(request)
-            case CallTool(name, arguments):
+            case exchange.CallTool(name, arguments):
                 return self._call(self.terms.tools[name], arguments)
-            case Judge(answer):
+            case exchange.Judge(answer):
                 return self._judge(answer, state)
-            case Rest():
+            case exchange.Rest():
                 raise AssertionError("nothing is to be done")
 
-    def _ask_planner(self, state: RunState) -> Event:
+    def _ask_planner(self, state: RunState) -> exchange.Event:
         copy, described = RunState.from_json(state.to_json()), decode(self._described)
         start = self._clock()
         try:
             decision = self._planner(copy, described)
         except Exception as error:
-            return kernel.PlannerRaised(exception_text(error), self._clock() - start)
-        return kernel.Decided(decision, self._clock() - start)
+            return exchange.PlannerRaised(exception_text(error), self._clock() - start)
+        return exchange.Decided(decision, self._clock() - start)
 
-    def _ask_approver(self, request: ApprovalRequest) -> Event:
+    def _ask_approver(self, request: ApprovalRequest) -> exchange.Event:
         if self._approver is None:
-            return kernel.Answered(None, "there is no approver")
+            return exchange.Answered(None, "there is no approver")
         try:
             answer = self._approver(decode(encode(request), type=ApprovalRequest))
         except Exception as error:
-            return kernel.Answered(None, f"the approver raised: {exception_text(error)}")
+            return exchange.Answered(None, f"the approver raised: {exception_text(error)}")
         if answer is not None and not isinstance(answer, Approval):
-            return kernel.Answered(None, f"the approver returned {type(answer).__name__}, no Approval")
-        return kernel.Answered(answer, "" if answer is not None else "the approver left it open")
+            return exchange.Answered(None, f"the approver returned {type(answer).__name__}, no Approval")
+        return exchange.Answered(answer, "" if answer is not None else "the approver left it open")
 
-    def _call(self, tool: Tool, arguments: dict[str, Any]) -> Event:
+    def _call(self, tool: Tool, arguments: dict[str, Any]) -> exchange.Event:
         own = snapshot(arguments)
         start = self._clock()
         try:
             value = tool.function(**own) if tool.timeout_s is None else within(tool.timeout_s, tool.function, own)
         except TimeoutOver:
-            return kernel.Raised("tool_timeout", f"it took longer than {tool.timeout_s:g} s", self._clock() - start)
+            return exchange.Raised("tool_timeout", f"it took longer than {tool.timeout_s:g} s", self._clock() - start)
         except Exception as error:
-            return kernel.Raised("tool_failed", exception_text(error), self._clock() - start)
-        return kernel.Returned(value, self._clock() - start)
+            return exchange.Raised("tool_failed", exception_text(error), self._clock() - start)
+        return exchange.Returned(value, self._clock() - start)
 
-    def _judge(self, answer: Any, state: RunState) -> Event:
+    def _judge(self, answer: Any, state: RunState) -> exchange.Event:
         assert self._done is not None
         start = self._clock()
         try:
             accepted = self._done(snapshot(answer), RunState.from_json(state.to_json()))
         except Exception as error:
-            return kernel.JudgeRaised(exception_text(error), self._clock() - start)
-        return kernel.Judged(accepted, self._clock() - start)
+            return exchange.JudgeRaised(exception_text(error), self._clock() - start)
+        return exchange.Judged(accepted, self._clock() - start)
 
 
 class TimeoutOver(Exception):

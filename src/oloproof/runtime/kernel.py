@@ -10,14 +10,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, assert_never
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.model.values import equal, snapshot
 from oloproof.record.steps import exception_text, printable
 from oloproof.runtime.audit import CALLER_STOP, FIRST, LAST, chained, digest
-from oloproof.runtime.decision import Act, Finish, Usage, is_json, own
+from oloproof.runtime.decision import Act, Finish, is_json, own
 from oloproof.runtime.errors import StateError
+from oloproof.runtime.exchange import (
+    Answered,
+    AskApprover,
+    AskPlanner,
+    Broke,
+    CallTool,
+    Decided,
+    Effect,
+    Event,
+    Halted,
+    Judge,
+    Judged,
+    JudgeRaised,
+    PlannerRaised,
+    Raised,
+    Rest,
+    Resumed,
+    Returned,
+)
 from oloproof.runtime.gates import Approval, Denial, Terms, first_denial, request_for
 from oloproof.runtime.state import (
     OVER,
@@ -40,100 +58,7 @@ from oloproof.runtime.turn import Turn, ending, words
 MOST_ATTEMPTS: Final = 3
 """How often an idempotent call is started in all, when a crash keeps cutting it off."""
 
-
-class Decided(Struct, frozen=True):
-    """The planner returned ``decision``, whatever that is, after so many ``seconds``."""
-
-    decision: object
-    seconds: float = 0.0
-
-
-class PlannerRaised(Struct, frozen=True):
-    error: str
-    seconds: float = 0.0
-
-
-class Answered(Struct, frozen=True):
-    """The approver answered; None when nobody can now, with the reason in ``error``."""
-
-    approval: Approval | None
-    error: str = ""
-
-
-class Returned(Struct, frozen=True):
-    """The tool returned ``value``, whatever that is."""
-
-    value: object
-    seconds: float = 0.0
-
-
-class Raised(Struct, frozen=True):
-    """The tool failed: ``tool_failed`` or ``tool_timeout``."""
-
-    code: str
-    error: str
-    seconds: float = 0.0
-
-
-class Judged(Struct, frozen=True):
-    """The done criterion returned ``accepted``, whatever that is."""
-
-    accepted: object
-    seconds: float = 0.0
-
-
-class JudgeRaised(Struct, frozen=True):
-    error: str
-    seconds: float = 0.0
-
-
-class Broke(Struct, frozen=True):
-    """The tool told of a fault that the run cannot go on after."""
-
-    error: str
-    seconds: float = 0.0
-
-
-class Resumed(Struct, frozen=True):
-    """A new session takes the run up, with the approvals that were collected."""
-
-    approvals: tuple[Approval, ...] = ()
-
-
-class Halted(Struct, frozen=True):
-    """The caller stops the run. ``seconds`` is how long what was being done had gone on, ``usage`` what the decision
-    that nobody waits for any more is charged, None where none was asked for."""
-
-    reason: str = CALLER_STOP
-    seconds: float = 0.0
-    usage: Usage | None = None
-
-
-Event = Decided | PlannerRaised | Answered | Returned | Raised | Broke | Judged | JudgeRaised | Resumed | Halted
-
-
-class AskPlanner(Struct, frozen=True):
-    """Ask the planner for a decision."""
-
-
-class AskApprover(Struct, frozen=True):
-    request: ApprovalRequest
-
-
-class CallTool(Struct, frozen=True):
-    tool: str
-    arguments: dict[str, Any]
-
-
-class Judge(Struct, frozen=True):
-    answer: Any
-
-
-class Rest(Struct, frozen=True):
-    """Nothing is to be done: the run is over, or waits for an approval."""
-
-
-Effect = AskPlanner | AskApprover | CallTool | Judge | Rest
+STALE: Final = Denial("approval", "approval_stale", "the tool has changed since its call was approved")
 
 
 def effect_of(state: RunState) -> Effect:
@@ -200,9 +125,7 @@ def _decided(turn: Turn, _: Deciding, event: Decided) -> Position:
     if isinstance(decision, Finish) and not is_json(decision.answer):
         return turn.fail("invalid_decision", "the planner's answer is no JSON value")
     usage = decision.usage
-    if usage is not None:
-        turn.spend(tokens=usage.tokens, cost=usage.cost)
-    told = {} if usage is None else {"tokens": usage.tokens, "cost": usage.cost}
+    told = {} if usage is None else turn.charge(usage)
     if isinstance(decision, Act):
         turn.log("decided", step=len(turn.steps), tool=decision.tool, arguments=decision.arguments, usage=told)
     else:
@@ -222,7 +145,12 @@ def _gated(turn: Turn, act: Act, *, attempt: int = 1) -> Position:
     tool = turn.terms.tools[act.tool]
     if not turn.terms.policy.needs_approval(tool):
         return _call(turn, act, attempt, None)
-    request = request_for(tool, turn.now, act, history=turn.head.digest)
+    return _asking(turn, act, attempt)
+
+
+def _asking(turn: Turn, act: Act, attempt: int) -> Asking:
+    """Ask for an approval, after all that has happened until now."""
+    request = request_for(turn.terms.tools[act.tool], turn.now, act, history=turn.head.digest)
     turn.log("approval_requested", step=request.step, digest=request.digest)
     return Asking(act, request, attempt)
 
@@ -273,15 +201,12 @@ def _approval_gate(turn: Turn, at: Asking | Waiting, approvals: tuple[Approval, 
         said = f"{refusal.approver} refused" + (f": {refusal.note}" if refusal.note else "")
         return turn.deny(act, Denial("approval", "approval_denied", said))
     if answers and now.digest != asked.digest:
-        changed = "the tool has changed since its call was approved"
-        return turn.deny(act, Denial("approval", "approval_stale", changed))
+        return turn.deny(act, STALE)
     if answers or not turn.terms.policy.needs_approval(tool):
         return _call(turn, act, at.attempt, asked if answers else None)
     if now.digest == asked.digest:
         return Asking(act, asked, at.attempt)
-    request = request_for(tool, turn.now, act, history=turn.head.digest)
-    turn.log("approval_requested", step=request.step, digest=request.digest)
-    return Asking(act, request, at.attempt)
+    return _asking(turn, act, at.attempt)
 
 
 def _returned(turn: Turn, at: Calling, event: Returned) -> Position:
@@ -321,7 +246,7 @@ def _call_taken_up(turn: Turn, at: Calling, event: Resumed) -> Position:
         now = request_for(turn.terms.tools[at.act.tool], turn.now, at.act, history=at.approved.history)
         if now.digest == at.approved.digest:
             return _call(turn, at.act, at.attempt + 1, at.approved)
-        denial = Denial("approval", "approval_stale", "the tool has changed since its call was approved")
+        denial = STALE
     return turn.deny(at.act, denial)
 
 
@@ -353,13 +278,12 @@ def _halted(turn: Turn, at: Position, event: Halted) -> Position:
     """The caller stops the run: what was in flight or unanswered is over and charged, and the run can be resumed."""
     turn.spend(seconds=event.seconds)
     if event.usage is not None:
-        turn.spend(tokens=event.usage.tokens, cost=event.usage.cost)
-        told = {"tokens": event.usage.tokens, "cost": event.usage.cost}
+        told = turn.charge(event.usage)
         turn.log("interrupted", step=len(turn.steps), code="decision_interrupted", usage=told)
     if isinstance(at, Calling | Asking | Waiting):
-        words = "during the call" if isinstance(at, Calling) else "before the action was approved"
+        when = "during the call" if isinstance(at, Calling) else "before the action was approved"
         code = "tool_interrupted" if isinstance(at, Calling) else "not_started"
-        turn.interrupt(at, code, f"the caller stopped the run {words}")
+        turn.interrupt(at, code, f"the caller stopped the run {when}")
     return Stopped(event.reason)
 
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from oloproof.model.values import snapshot
 from oloproof.record.steps import exception_text
-from oloproof.runtime import kernel
+from oloproof.runtime import exchange, kernel
 from oloproof.runtime.audit import canonical
 from oloproof.runtime.controllers import Controller, RunContext
 from oloproof.runtime.decision import Act, Finish, Usage, count
@@ -163,7 +163,7 @@ class AgentLoop:
             if asked.principal_id != ctx.principal_id:
                 raise StateError(f"there is no run {state.run_id!r}")  # as if it were not there
             await self.off_loop(self._keeping.require_resumable, state)
-            state, _ = kernel.advance(self._terms(asked), state, kernel.Resumed(given))
+            state, _ = kernel.advance(self._terms(asked), state, exchange.Resumed(given))
         except (StateError, ValueError) as error:
             raise AgentLoopError(_words(error), reason="not_resumable") from None
         return _Session(self, ctx, replace(asked, request_id=request.request_id or asked.request_id), state)
@@ -273,7 +273,7 @@ class _Session:
             return
         seconds = 0.0 if self._since is None else self._passed()
         was_asked = self._since is not None and isinstance(self._state.at, Deciding)
-        halted = kernel.Halted(seconds=seconds, usage=self._loop._config.estimate if was_asked else None)
+        halted = exchange.Halted(seconds=seconds, usage=self._loop._config.estimate if was_asked else None)
         self._state, _ = kernel.advance(self._terms, self._state, halted)
         try:
             await self._loop.keep_whatever_cancels(self._state)
@@ -291,50 +291,50 @@ class _Session:
         if was_cancelled:  # and now that nobody need guess what was kept, the run is stopped there
             raise asyncio.CancelledError
 
-    async def _happens(self, effect: kernel.Effect) -> kernel.Event:
+    async def _happens(self, effect: exchange.Effect) -> exchange.Event:
         self._since = self._loop._clock()
         match effect:
-            case kernel.AskPlanner():
+            case exchange.AskPlanner():
                 return await self._decided()
-            case kernel.CallTool(name, arguments):
+            case exchange.CallTool(name, arguments):
                 return await self._called(name, snapshot(arguments))
-            case kernel.AskApprover():
-                return kernel.Answered(None, "the run waits for its caller")
-            case kernel.Judge() | kernel.Rest():
+            case exchange.AskApprover():
+                return exchange.Answered(None, "the run waits for its caller")
+            case exchange.Judge() | exchange.Rest():
                 raise AssertionError("the loop has no done criterion, and never acts at rest")
 
-    async def _decided(self) -> kernel.Event:
+    async def _decided(self) -> exchange.Event:
         copy = RunState.from_json(self._state.to_json())
         try:
             decision = await self._loop._controller.decide(self._ctx, snapshot=copy, tools=self._terms.tools.describe())
         except BaseException as error:
             if ends_the_task(error):
                 raise
-            return kernel.PlannerRaised(exception_text(error), self._passed())
+            return exchange.PlannerRaised(exception_text(error), self._passed())
         if isinstance(decision, Act | Finish) and decision.usage is None:
             decision = replace(decision, usage=self._loop._config.estimate)
-        return kernel.Decided(decision, self._passed())
+        return exchange.Decided(decision, self._passed())
 
-    async def _called(self, name: str, arguments: dict[str, Any]) -> kernel.Event:
+    async def _called(self, name: str, arguments: dict[str, Any]) -> exchange.Event:
         limit = self._terms.tools[name].timeout_s
         try:
             async with asyncio.timeout(limit) as waiting:
                 given: object = await self._loop._tools[name].invoke(self._ctx, arguments)
         except AgentLoopError as error:
-            return kernel.Broke(str(error), self._passed())
+            return exchange.Broke(str(error), self._passed())
         except BaseException as error:
             if ends_the_task(error):
                 raise
             if isinstance(error, TimeoutError) and limit is not None and waiting.expired():
-                return kernel.Raised("tool_timeout", f"it took longer than {limit:g} s", self._passed())
-            return kernel.Raised("tool_failed", exception_text(error), self._passed())
+                return exchange.Raised("tool_timeout", f"it took longer than {limit:g} s", self._passed())
+            return exchange.Raised("tool_failed", exception_text(error), self._passed())
         if not isinstance(given, AgentToolResult):
             told = f"the tool gave {type(given).__name__}, no AgentToolResult"
-            return kernel.Raised("tool_failed", told, self._passed())
+            return exchange.Raised("tool_failed", told, self._passed())
         if given.ok is not True:
             told = given.error if isinstance(given.error, str) and given.error else "it failed"
-            return kernel.Raised("tool_failed", told, self._passed())
-        return kernel.Returned(given.value, self._passed())
+            return exchange.Raised("tool_failed", told, self._passed())
+        return exchange.Returned(given.value, self._passed())
 
     def _passed(self) -> float:
         """Seconds since the effect that is being done was begun."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from oloproof.record.steps import printable
 from oloproof.runtime.audit import AuditHead, AuditRecord, chained, digest
-from oloproof.runtime.decision import Act, Finish
+from oloproof.runtime.decision import Act, Finish, Usage
 from oloproof.runtime.gates import Approval, Denial, Terms
 from oloproof.runtime.policy import plus
 from oloproof.runtime.state import (
@@ -98,6 +98,11 @@ class Turn:
             tokens=spent.tokens + tokens,
             seconds=spent.seconds + max(0.0, seconds),
         )
+
+    def charge(self, usage: Usage) -> dict[str, Any]:
+        """Spend what a decision cost, and say it as the trail does."""
+        self.spend(tokens=usage.tokens, cost=usage.cost)
+        return {"tokens": usage.tokens, "cost": usage.cost}
 
     def step(self, decision: Act | Finish, outcome: StepOutcome, **fields: Any) -> Position:
         """Add a step, and go on to the next decision if a limit does not stop the run."""
