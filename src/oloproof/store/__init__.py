@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from oloproof.store.baseline import encode_baseline, read_baseline
+from oloproof.store.cases import AttemptVerdicts
 from oloproof.store.codec import RunDigest, SourceRef, StoredCase, identity, stored_case
 from oloproof.store.kept import Kept, Key
 from oloproof.store.memory import MemoryStore
 from oloproof.store.names import new_run_id
-from oloproof.store.reading import AttemptVerdicts
 from oloproof.store.sources import Checked, file_digest
 from oloproof.store.store import Store
 

@@ -15,7 +15,7 @@ Key = tuple[str, int]
 """A case's id, and a trial of it."""
 
 
-class Place(NamedTuple):
+class StoredAt(NamedTuple):
     """Where an attempt lies: its place in the run, and its detail in the inflated block."""
 
     ordinal: int
@@ -29,7 +29,10 @@ class Kept(Mapping[Key, CaseRecord]):
     where they are in the run."""
 
     def __init__(
-        self, places: Mapping[Key, Place], read: Callable[[Place], CaseRecord], waiting: frozenset[Key] = frozenset()
+        self,
+        places: Mapping[Key, StoredAt],
+        read: Callable[[StoredAt], CaseRecord],
+        waiting: frozenset[Key] = frozenset(),
     ) -> None:
         self._places = places
         self._read = read
@@ -59,14 +62,14 @@ class Kept(Mapping[Key, CaseRecord]):
 
 
 def kept_of(
-    db: sqlite3.Connection, row: int, detail_at: Callable[[Place], Detail], read: Callable[[Place], CaseRecord]
+    db: sqlite3.Connection, row: int, detail_at: Callable[[StoredAt], Detail], read: Callable[[StoredAt], CaseRecord]
 ) -> Kept:
     """The attempts of a run, without those that never began. A settled verdict says that one did."""
     places, waiting = {}, set()
     for case_id, trial, codes, *rest in db.execute(
         "SELECT case_id, trial, codes, ordinal, block, start, size FROM cases WHERE run = ? ORDER BY ordinal", (row,)
     ):
-        place = Place(*rest)
+        place = StoredAt(*rest)
         never_began = None if "p" in codes or "f" in codes else _never_began(detail_at(place))
         if never_began is not None:
             if not never_began.earlier:

@@ -22,6 +22,7 @@ from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Approval, Policy
 from oloproof.model.run import Run, RunStatus
 from oloproof.model.tally import Measured
+from oloproof.store.cases import StoredCases
 from oloproof.store.codec import (
     Detail,
     Placed,
@@ -33,7 +34,6 @@ from oloproof.store.codec import (
 from oloproof.store.faults import store_errors
 from oloproof.store.kept import Kept, discard
 from oloproof.store.locks import RunLock
-from oloproof.store.reading import StoredRuns
 from oloproof.store.schema import make_directory, synchronized, transaction
 from oloproof.store.sources import Checked
 from oloproof.store.waiting import WaitingAttempts
@@ -48,9 +48,8 @@ class _Writing(Struct):
     resumed: bool = False
 
 
-class Store(StoredRuns):
-    """The runs of one project, which :class:`StoredRuns` reads. A run is written by one process from its beginning to
-    its end.
+class Store(StoredCases):
+    """The runs that :class:`StoredCases` reads. A run is written by one process from its beginning to its end.
 
     What writes also raises :class:`BrokenError` when the file is unwritable or full.
     """
@@ -105,7 +104,7 @@ class Store(StoredRuns):
     def append(self, run_id: str, cases: Sequence[StoredCase], *, synced: bool = False) -> None:
         """Keep the next attempts of a run, all or none of them: whatever becomes of this process, and with ``synced``
         whatever becomes of the machine. An attempt takes the place of one that stands there already."""
-        writing = self._writing.get(run_id) or self._resumed(run_id)
+        writing = self._writing.get(run_id) or self._begun_elsewhere(run_id)
         details = [_detail(case, writing) for case in cases]
         blocks = list(pack(details))
         with self._transaction(synced=synced) as db:
@@ -198,8 +197,8 @@ class Store(StoredRuns):
             make_directory(self.directory)
             return self._locks.setdefault(run_id, RunLock(self.directory, run_id)).take()
 
-    def _resumed(self, run_id: str) -> _Writing:
-        """What :meth:`begin` noted, for a run that another process or handle began."""
+    def _begun_elsewhere(self, run_id: str) -> _Writing:
+        """What :meth:`begin` would have noted, of a run that another process or handle began."""
         row = self._row(run_id)
         with store_errors(self._path):
             rows = self._db.execute("SELECT path, digest, source FROM sources WHERE run = ?", (row,)).fetchall()

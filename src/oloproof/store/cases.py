@@ -1,47 +1,41 @@
-"""What is stored, as it is read: counts and conclusions without touching a case, verdicts as rows, details (outputs,
-trajectories, evidence) from compressed blocks or from the recorded files that a run refers to."""
+"""The cases of stored runs, as they are read: verdicts as rows, details (outputs, trajectories, evidence) from
+compressed blocks or from the recorded files that a run refers to."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from os import fsdecode
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.model.case import Attempt, AttemptError
-from oloproof.model.comparison import Comparison, QuantileId, Side, Sides
-from oloproof.model.decision import Approval, Policy
+from oloproof.model.comparison import QuantileId, Side, Sides
 from oloproof.model.judgment import Judgment
 from oloproof.model.recording import to_attempt, to_case
 from oloproof.model.redaction import has_marker
 from oloproof.model.run import CaseRecord, Run
-from oloproof.model.tally import Measured, Quantile
-from oloproof.store import codes, names
+from oloproof.model.tally import Quantile
+from oloproof.store import codes
 from oloproof.store.codec import (
     Detail,
     Placed,
     SourceRef,
     Unreadable,
-    from_json,
     identity,
     inflate,
     unpack,
     unpack_sides,
 )
 from oloproof.store.faults import store_errors
-from oloproof.store.kept import Kept, Key, Place, kept_of
-from oloproof.store.schema import FILE, connect, make_directory
+from oloproof.store.kept import Kept, Key, StoredAt, kept_of
+from oloproof.store.runs import StoredRuns
 from oloproof.store.sources import Checked, Sources
 from oloproof.store.waiting import waiting_of
-
-T = TypeVar("T")
 
 OPEN_BLOCKS = 32
 """Blocks that are kept inflated while a run is read case by case."""
@@ -56,20 +50,13 @@ class AttemptVerdicts(Struct, frozen=True, gc=False):
     codes: str
 
 
-class StoredRuns:
-    """The runs of one project, for reading. Open it with :meth:`open`, use it in one thread, close it (it is a context
-    manager).
-
-    Every method raises :class:`BrokenError` when the file is damaged or locked by another process, and
-    :class:`UsageError` when a name means no run.
-    """
+class StoredCases(StoredRuns):
+    """The same with the cases of each run. Open it with :meth:`open`."""
 
     def __init__(self, directory: Path, checked: Checked | None = None) -> None:
-        self.directory = directory
-        self._path = directory / FILE
+        super().__init__(directory)
         self._sources = Sources(directory.parent, checked)
         self._named: dict[tuple[int, int], tuple[str, str]] = {}
-        self._connection: sqlite3.Connection | None = None
 
     @classmethod
     def open(cls, directory: Path, *, create: bool = True, checked: Checked | None = None) -> Self:
@@ -85,81 +72,10 @@ class StoredRuns:
                 )
         return store
 
-    @property
-    def _db(self) -> sqlite3.Connection:
-        if self._connection is None:
-            with store_errors(self._path):
-                make_directory(self.directory)
-            self._connection = connect(self.directory)
-        return self._connection
-
     def close(self) -> None:
         """Give back the file, and every recorded file that was read."""
         self._sources.close()
-        if self._connection is not None:
-            self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self.close()
-
-    # --- runs and their conclusions, without reading a case ----------------------------------------------------------
-
-    def find(self, name: str, *, project: str | None = None) -> Run:
-        """The run that a name means: an id, a unique part of one, ``latest`` (the newest started), ``latest~2``.
-
-        Raises :class:`UsageError` with the candidates when the name is ambiguous or unknown.
-        """
-        return self._header(names.resolve(name, self._ids(project)))
-
-    def runs(self, project: str | None = None, limit: int | None = None) -> list[Run]:
-        """The newest ``limit`` runs, the newest first; of one project, or of all that share this store."""
-        newest = "SELECT header FROM runs WHERE ?1 IS NULL OR project = ?1 ORDER BY run DESC LIMIT ?2"
-        with store_errors(self._path):
-            rows = self._db.execute(newest, (project, -1 if limit is None else limit))
-            return [from_json(header, kind=Run) for (header,) in rows]
-
-    def aggregates(self, run_id: str) -> Measured:
-        """Everything that was counted. Raises :class:`BrokenError` for a run that ended before its conclusion."""
-        text = self._column(run_id, "measured")
-        if text is None:
-            raise BrokenError(
-                f"run {run_id} ended before its results were counted",
-                code="OLO510",
-                hint=f"complete it: `oloproof run --resume {run_id}`",
-            )
-        return self._decoded(text, kind=Measured)
-
-    def policy(self, run_id: str) -> Policy | None:
-        """The policy that the run was judged under, None when it was not gated."""
-        text = self._column(run_id, "policy")
-        return None if text is None else self._decoded(text, kind=Policy)
-
-    def comparison(self, run_id: str) -> Comparison | None:
-        """What the run came to beside its baseline; None where it had none."""
-        text = self._column(run_id, "comparison")
-        return None if text is None else self._decoded(text, kind=Comparison)
-
-    def warnings(self, run_id: str) -> tuple[str, ...]:
-        """What the run warned about."""
-        text = self._column(run_id, "warnings")
-        return () if text is None else self._decoded(text, kind=tuple[str, ...])
-
-    def log(self, run_id: str) -> str:
-        """What user code printed outside of any case, "" where it printed nothing."""
-        return str(self._column(run_id, "log"))
-
-    def approvals(self, run_id: str) -> tuple[Approval, ...]:
-        """The run's approvals, in the order in which they were given."""
-        with store_errors(self._path):
-            rows = self._db.execute(
-                "SELECT approval FROM approvals WHERE run = ? ORDER BY rowid", (self._row(run_id),)
-            ).fetchall()
-            return tuple(from_json(approval, kind=Approval) for (approval,) in rows)
-
-    # --- cases -------------------------------------------------------------------------------------------------------
+        super().close()
 
     def kept(self, run_id: str) -> Kept:
         """The attempts of a run that stand: those that began and ended."""
@@ -262,9 +178,7 @@ class StoredRuns:
                 places=tuple(map(same.setdefault, side.places, side.places)),
                 amounts=tuple([side.amounts[at] for at in picks]),
             )
-            for side in (
-                (side for _, side in self.attempts(run_id)) if header.reruns or header.resumed else self._sides(row)
-            )
+            for side in self._own_sides(header, row)
         ]
         if header.stopping is not None:  # blocks are written in the launch order
             rows = (verdicts for verdicts in self.verdicts(run_id) if verdicts.trial == 1)
@@ -294,30 +208,6 @@ class StoredRuns:
 
     # --- beneath -----------------------------------------------------------------------------------------------------
 
-    def _ids(self, project: str | None) -> list[str]:
-        with store_errors(self._path):
-            rows = self._db.execute("SELECT id FROM runs WHERE ?1 IS NULL OR project = ?1 ORDER BY run", (project,))
-            return [run_id for (run_id,) in rows]
-
-    def _row(self, run_id: str) -> int:
-        return int(self._column(run_id, "run"))
-
-    def _header(self, run_id: str) -> Run:
-        return self._decoded(self._column(run_id, "header"), kind=Run)
-
-    def _column(self, run_id: str, column: str) -> Any:
-        """What one column holds of a run, None where it has not concluded."""
-        with store_errors(self._path):
-            found = self._db.execute(f"SELECT {column} FROM runs WHERE id = ?", (run_id,)).fetchone()
-        if found is None:
-            names.resolve(run_id, self._ids(None))
-            raise UsageError(Problem(codes.NO_RUN, f"{run_id!r} is no run's whole id"))
-        return found[0]
-
-    def _decoded(self, text: str, *, kind: type[T]) -> T:
-        with store_errors(self._path):
-            return from_json(text, kind=kind)
-
     def _details(self, row: int) -> Iterator[tuple[str, int, Detail]]:
         """Case id, trial and detail of each attempt, in the order of the run and a few blocks in memory at a time.
 
@@ -329,9 +219,9 @@ class StoredRuns:
                 "SELECT case_id, trial, ordinal, block, start, size FROM cases WHERE run = ? ORDER BY ordinal", (row,)
             )
             for case_id, trial, ordinal, block, start, size in cursor:
-                yield case_id, trial, detail(Place(ordinal, block, start, size))
+                yield case_id, trial, detail(StoredAt(ordinal, block, start, size))
 
-    def _reader(self) -> Callable[[Place], Detail]:
+    def _reader(self) -> Callable[[StoredAt], Detail]:
         """Reads details, a few blocks in memory at a time."""
         inflated = lru_cache(OPEN_BLOCKS)(lambda number: inflate(self._block(number)))
         return lambda place: unpack(inflated(place.block)[place.start : place.start + place.size])
@@ -342,6 +232,13 @@ class StoredRuns:
             blocks = self._db.execute("SELECT data FROM sides WHERE run = ? ORDER BY block", (row,))
             for (data,) in blocks:
                 yield from unpack_sides(data)
+
+    def _own_sides(self, header: Run, row: int) -> Iterator[Side]:
+        """The sides of :meth:`attempts` by themselves. Most runs hold nothing else and in their order, so that no row
+        need be looked at."""
+        if header.reruns or header.resumed:
+            return (side for _, side in self.attempts(header.id))
+        return self._sides(row)
 
     def _block(self, number: int) -> bytes:
         found = self._db.execute("SELECT data FROM blocks WHERE block = ?", (number,)).fetchone()
