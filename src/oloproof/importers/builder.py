@@ -240,6 +240,18 @@ class Builder:
                 readers[step.inside] = step.agent
 
 
+def spent(facts: Facts) -> Facts:
+    """The facts of the other steps of an answer: what it cost, its first step bears alone."""
+    rest: Facts = {**facts}
+    if rest.get("latency_ms") is not None:
+        rest["latency_ms"] = 0
+    if rest.get("tokens") is not None:
+        rest["tokens"] = 0
+    if rest.get("cost_usd") is not None:
+        rest["cost_usd"] = 0
+    return rest
+
+
 def arguments_of(raw: Json) -> Json:
     """An object, written as JSON or not, as it is; None (not recorded) for None; anything else kept as written in a
     tag, which is unknown to argument checks. Text that is empty means no arguments to some writers and is no JSON: it

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from oloproof.importers.agent_spans import receiver_of, spent, total_tokens
-from oloproof.importers.builder import Builder, Facts, joined_text, list_of, object_of, text_id
+from oloproof.importers.agent_spans import receiver_of, total_tokens
+from oloproof.importers.builder import Builder, Facts, joined_text, list_of, object_of, spent, text_id
 from oloproof.importers.conversations import Conversation, MessageError, certain_where, own_facts, read_conversations
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head

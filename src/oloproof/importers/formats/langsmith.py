@@ -15,7 +15,8 @@ from msgspec import UNSET
 from oloproof.errors import Problem
 from oloproof.importers import codes
 from oloproof.importers.agent_spans import LOSSES as SPAN_LOSSES
-from oloproof.importers.agent_spans import Span, Teller, Told, milliseconds, total_tokens, tree
+from oloproof.importers.agent_spans import Span, milliseconds, total_tokens, tree
+from oloproof.importers.agent_telling import Teller, Told
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
 from oloproof.importers.documents import documents
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run

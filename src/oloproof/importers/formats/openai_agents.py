@@ -19,13 +19,12 @@ from oloproof.importers.agent_spans import (
     Answer,
     Asked,
     Span,
-    Teller,
-    Told,
     milliseconds,
     outer_errors,
     total_tokens,
     tree,
 )
+from oloproof.importers.agent_telling import Teller, Told
 from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
 from oloproof.importers.documents import documents
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from oloproof.importers.builder import Builder, Facts
+from oloproof.importers.builder import Builder, Facts, spent
 from oloproof.importers.format import Run
 from oloproof.importers.otel.plan import CALLING, Plan
 from oloproof.importers.otel.seen import NO_ROLES
@@ -133,31 +133,31 @@ class _Teller:
             says = False
         if turn.tokens is not None:
             self._carried += turn.tokens
-        spent: Facts = {}
+        cost: Facts = {}
         if turn.tokens is not None:
-            spent["tokens"] = self._carried
+            cost["tokens"] = self._carried
         if turn.latency_ms is not None:
-            spent["latency_ms"] = turn.latency_ms
+            cost["latency_ms"] = turn.latency_ms
         if turn.cost_usd is not None:
-            spent["cost_usd"] = turn.cost_usd
+            cost["cost_usd"] = turn.cost_usd
         if says or turn.calls:
             self._carried = 0
         if says:
-            known: Facts = {**facts, **spent}
+            known: Facts = {**facts, **cost}
             self.builder.say({"role": "assistant", "content": turn.content}, **known)
-            spent = _nothing(spent)
+            cost = spent(cost)
         for planned in turn.calls:
-            self._call(planned, facts, spent, parallel=len(turn.calls) > 1)
-            spent = _nothing(spent)
+            self._call(planned, facts, cost, parallel=len(turn.calls) > 1)
+            cost = spent(cost)
         self._last = turn if says and not turn.calls and turn.inside is None else None
         for planned in turn.calls:
             if planned.is_due:
                 self._result(planned)
 
-    def _call(self, planned: Planned, facts: Facts, spent: Facts, *, parallel: bool) -> None:
+    def _call(self, planned: Planned, facts: Facts, cost: Facts, *, parallel: bool) -> None:
         builder = self.builder
         arguments = None if planned.arguments is UNSET else builder.arguments(planned.arguments)
-        known: Facts = {**facts, **spent}
+        known: Facts = {**facts, **cost}
         known["agent"] = facts.get("agent") or planned.agent or None
         planned.call = builder.call(planned.name, arguments, call_id=planned.call_id, parallel=parallel, **known)
 
@@ -172,18 +172,6 @@ class _Teller:
             facts["latency_ms"] = 0 if planned.is_busy else planned.latency_ms
         result, error = planned.result, planned.error
         self.builder.result(result, error=error, call=planned.call, **facts)
-
-
-def _nothing(spent: Facts) -> Facts:
-    """What the other steps of a turn cost, when its first bears all of it."""
-    nothing: Facts = {}
-    if "tokens" in spent:
-        nothing["tokens"] = 0
-    if "latency_ms" in spent:
-        nothing["latency_ms"] = 0
-    if "cost_usd" in spent:
-        nothing["cost_usd"] = 0
-    return nothing
 
 
 def _error(trace: Trace) -> str | None:
