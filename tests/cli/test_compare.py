@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fakes.projects import RIGHT, Row, answered, case, oloproof, project, spawned, write_lines
+from fakes.projects import RIGHT, Done, Row, answered, case, oloproof, project, spawned, write_lines
 
 pytestmark = pytest.mark.usefixtures("system_at_hand")
 
@@ -263,7 +264,70 @@ def test_pairs_that_are_missing_are_looked_at_where_they_are_told(saved: Path) -
     project(saved, cases=REFERENCE[1:], rules=[NO_NEW])
     done = oloproof(saved, "run", "--baseline", "base.json")
     assert done.code == 3
-    assert any(line.startswith("see which 1 of 40 pairs is missing: oloproof compare ") for line in done.lines)
+    run = oloproof(saved, "runs", "--json").json["runs"][0]["id"]
+    assert f"see which 1 of 40 pairs is missing: oloproof compare {run} base.json" in done.lines
+
+
+_COMPARE = "oloproof compare "
+
+
+def hints(done: Done) -> list[str]:
+    """The commands that compare the run with its baseline."""
+    return [line[line.index(_COMPARE) :] for line in done.lines if _COMPARE in line]
+
+
+def pasted(directory: Path, command: str) -> Done:
+    return oloproof(directory, *shlex.split(command)[1:])
+
+
+def test_the_hint_to_compare_can_be_pasted_where_it_is_printed(saved: Path) -> None:
+    (saved / "base.json").rename(saved / "a base.json")
+    (saved / "below").mkdir()
+    (hint,) = hints(oloproof(saved, "run", "--baseline", "a base.json"))
+    assert hint.endswith(" 'a base.json'")
+    config = ("--config", "../oloproof.yaml")
+    for where, command in (
+        (saved, ["run", "--baseline", "latest"]),
+        (saved, ["inspect"]),
+        (saved, ["inspect", "latest~1"]),
+        (saved / "below", ["inspect", "latest~1", *config]),
+        (saved / "below", ["gate", "latest~1", *config]),
+    ):
+        (hint,) = hints(oloproof(where, *command))
+        assert pasted(where, hint).code == 0, hint
+
+
+def test_a_judged_run_names_its_baseline_too(saved: Path) -> None:
+    write_lines(saved / "traces.jsonl", [{"case": row["id"], "output": {"answer": "yes"}} for row in REFERENCE])
+    for baseline in ("base.json", "latest"):
+        (hint,) = hints(oloproof(saved, "judge", "traces.jsonl", "--baseline", baseline))
+        assert pasted(saved, hint).code == 0, hint
+
+
+def test_a_baseline_that_is_gone_is_named_by_nothing(saved: Path) -> None:
+    first = json.loads((saved / "base.json").read_text())["run"]
+    for of, named in ((first, first), ("20200101-000000-abcdef", "BASELINE")):  # the run that the file was made of
+        text = (saved / "base.json").read_text()
+        (saved / "gone.json").write_text(text.replace(f'"{first}"', f'"{of}"'))
+        oloproof(saved, "run", "--baseline", "gone.json")
+        (saved / "gone.json").unlink()
+        (hint,) = hints(oloproof(saved, "inspect"))
+        assert hint.endswith(f" {named}")
+
+
+def test_the_document_warns_as_the_text_does(saved: Path) -> None:
+    rules = [NO_NEW, {"id": "floor", "metric": "other", "min": 0.5}]
+    evaluators = [RIGHT | {"criterion": name} for name in ("right", "other", "third")]
+    project(saved, cases=[row | {"cluster": "one"} for row in REFERENCE], rules=rules, evaluators=evaluators)
+    oloproof(saved, "run")
+    warnings = oloproof(saved, "compare", "latest", "base.json", "--json").json["warnings"]
+    assert [warning.partition(":")[0] for warning in warnings] == [
+        "cases belong to clusters",
+        "a baseline file keeps no calls",
+        "judged, not gated",
+    ]
+    lines = oloproof(saved, "compare", "latest", "base.json").lines
+    assert set(warnings) <= {line.removeprefix("warning: ") for line in lines}
 
 
 def test_what_another_rule_gates_is_not_told_as_ungated(tmp_path: Path) -> None:

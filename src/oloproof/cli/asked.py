@@ -14,13 +14,14 @@ from oloproof.model.project import METADATA_PREFIX
 from oloproof.model.run import Run
 from oloproof.model.selection import MetadataValue, Selection
 from oloproof.pipeline import Baseline, Request
+from oloproof.pipeline.world import BASELINE
 
 OPTIONS = (
     "--case",
     "--slice",
     "--limit",
     "--trials",
-    "--baseline",
+    BASELINE,
     "--stop-early",
     "--seed",
     "--no-gate",
@@ -67,7 +68,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         for option, value in (("--slice", self.slice_text), ("--limit", self.limit), ("--trials", self.trials)):
             words += [] if value is None else [option, str(value)]
         if self.baseline is not None:
-            words += ["--baseline", baseline.id if isinstance(baseline, Run) else str(Path(self.baseline).absolute())]
+            words += [BASELINE, baseline.id if isinstance(baseline, Run) else str(Path(self.baseline).absolute())]
         if self.stop_early is not None:
             words.append("--stop-early" if self.stop_early else "--no-stop-early")
         words += [] if self.seed is None else ["--seed", str(self.seed)]

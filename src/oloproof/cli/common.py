@@ -18,7 +18,7 @@ from msgspec import Struct
 from oloproof.cli import actions
 from oloproof.errors import BrokenError
 from oloproof.model.run import Report, Run
-from oloproof.pipeline.world import CONFIG
+from oloproof.pipeline.world import CONFIG, name_of_baseline
 from oloproof.project.nodes import SURROGATE
 from oloproof.reports.document import encode, report_document
 from oloproof.reports.findings import Document
@@ -163,7 +163,7 @@ def show_report(report: Report, store: Store, *, config: Path, shown: Shown) -> 
     if shown.only_json:
         print_json(report_document(report))
         return
-    drawn = view(report, config=named_config(config))
+    drawn = view(report, config=named_config(config), baseline=name_of_baseline(store, report))
     rows = partial(verdict_rows, store, report.run, reruns=False)
     if shown.markdown is not None:
         from oloproof.reports.markdown import render as render_markdown
@@ -215,7 +215,8 @@ def write_html(path: Path, report: Report, store: Store, *, config: Path, conten
     from oloproof.pipeline.paging import entries
     from oloproof.reports.html import report_page
 
-    pages = report_page(report, entries(store, report.run), config=named_config(config), content=content)
+    names = {"config": named_config(config), "baseline": name_of_baseline(store, report)}
+    pages = report_page(report, entries(store, report.run), **names, content=content)
     write_file(path, pages)
 
 

@@ -98,7 +98,7 @@ def command(
         found = _Found(
             report=report,
             comparison=comparison,
-            notes=(*pipeline.caveats(header, was), *comparison_notes(comparison)),
+            caveats=tuple(pipeline.caveats(header, was)),
             partings=pipeline.partings(store, header, was, comparison) if is_explained else {},
             config=config,
         )
@@ -115,9 +115,14 @@ class _Found(Struct, frozen=True, kw_only=True):
 
     report: Report
     comparison: Comparison
-    notes: tuple[str, ...]
+    caveats: tuple[str, ...]
     partings: Mapping[str, str]
     config: Path
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is told above the tables."""
+        return *self.caveats, *comparison_notes(self.comparison)
 
 
 class _Written(Struct, frozen=True, kw_only=True):
@@ -182,7 +187,7 @@ def _write(written: _Written, found: _Found, store: Store) -> tuple[str, ...]:
 def _print(found: _Found, *, as_json: bool) -> None:
     report, comparison = found.report, found.comparison
     if as_json:
-        print_json(comparison_report_document(report))
+        print_json(comparison_report_document(report, found.caveats))
         return
     from oloproof.reports import terminal
 

@@ -37,7 +37,7 @@ def conduct(
     request: Request,
     door: Door,
     *,
-    words: Callable[[Baseline | None], tuple[str, ...]] = lambda _: (),
+    words: Callable[[Baseline | None], tuple[str, ...]],
 ) -> NoReturn:
     """Run or judge, and exit. ``words`` are those of the command line that said which run it is, given what the name of
     the baseline means."""

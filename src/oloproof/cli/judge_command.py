@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
+from oloproof.cli.asked import Asked
 from oloproof.cli.common import (
     OutputFile,
     Shown,
@@ -74,7 +75,8 @@ def command(
     cases = None if project.dataset is None else read_cases(project)
     rehearse(project, cases, shown)
     door = Door(config=config, shown=shown, run_id_file=run_id_file, json_events=json_events, baseline=baseline)
-    conduct(project, cases, pipeline.Request(gated=not no_gate), door)
+    words = Asked(baseline=baseline, no_gate=no_gate).words
+    conduct(project, cases, pipeline.Request(gated=not no_gate), door, words=words)
 
 
 def _import_spec(format_name: TraceFormat | None, metadata: tuple[str, ...], *, strict: bool) -> ImportSpec | None:

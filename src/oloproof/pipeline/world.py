@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import time
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
-from oloproof.errors import UsageError
-from oloproof.model.run import Run
+from oloproof.errors import OloproofError, UsageError
+from oloproof.model.run import Report, Run
 from oloproof.pipeline.ports import Ports
 from oloproof.project import load
 from oloproof.store import Store
 
 CONFIG = "oloproof.yaml"
 STORE = ".oloproof"
+BASELINE = "--baseline"
+"""The option that names one, in the words of the command line that a run keeps."""
 
 
 def open_store(config: Path, *, create: bool) -> Store:
@@ -33,6 +36,21 @@ def find_run(store: Store, name: str, config: Path) -> Run:
             if len({run.project for run in store.runs()}) > 1:
                 raise
     return store.find(name, project=project)
+
+
+def name_of_baseline(store: Store, report: Report) -> str:
+    """What the run was compared with, as a command that is typed here names it: the file, or the run; "" where it had
+    no baseline, or neither is to be found (any more)."""
+    if report.comparison is None:
+        return ""
+    file, here = Path(dict(pairwise(report.run.asked)).get(BASELINE, "")), Path.cwd()
+    if file.is_absolute() and file.is_file():
+        return str(file.relative_to(here) if file.is_relative_to(here) else file)
+    name = report.comparison.baseline
+    try:
+        return name if store.find(name).id == name else ""
+    except OloproofError:
+        return ""
 
 
 def real_ports(store: Store) -> Ports:

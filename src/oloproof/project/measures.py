@@ -16,10 +16,18 @@ from oloproof.model.project import PassKSpec, QuantileSpec, SliceSpec, UserEvalu
 from oloproof.model.tally import PassKind
 from oloproof.plugins import Plugin, installed
 from oloproof.project import codes, shape
+from oloproof.project.meant import did_you_mean_form
 from oloproof.project.nodes import Fields, Items, Node, Scalar, describe, inside
 from oloproof.project.policy import Measurable, MetricKind, decimal_text
 from oloproof.project.problems import Problems, shown
-from oloproof.project.spec import ConfigFile, PassKEntry, PluginEvaluatorEntry, QuantileEntry, UserEvaluatorEntry
+from oloproof.project.spec import (
+    TARGET,
+    ConfigFile,
+    PassKEntry,
+    PluginEvaluatorEntry,
+    QuantileEntry,
+    UserEvaluatorEntry,
+)
 
 METRIC_TYPES = ("quantile", *get_args(PassKind))
 
@@ -141,7 +149,8 @@ def _plugin(written: Fields, named: str, problems: Problems) -> Plugin | None:
         return None
     if named not in plugins:
         known = (*EVALUATORS, *plugins)
-        hint = did_you_mean(named, known, otherwise="a function of yours is module:function; the types are")
+        meant = did_you_mean(named, known) or did_you_mean_form(named, TARGET)
+        hint = meant or did_you_mean(named, known, otherwise="a function of yours is module:function; the types are")
         problems.at(place, codes.UNKNOWN_TYPE, f"unknown evaluator type {shown(named)}", hint=hint)
     return plugins.get(named)
 

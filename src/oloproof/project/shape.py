@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec import inspect as shapes
 
 from oloproof.errors import did_you_mean
+from oloproof.project.meant import form_hint
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe, excerpt, plain
 from oloproof.project.problems import Problems, shown
 from oloproof.project.spec import FORMS
@@ -160,7 +161,7 @@ def _scalar(node: Scalar, shape: Shape, problems: Problems, what: str) -> Any:
             if not wrong and isinstance(shape, shapes.FloatType):
                 found = float(cast(float, found))
         case shapes.StrType():
-            wrong = _bad_text(str(found), shape, what)
+            wrong, hint = _bad_text(str(found), shape, what)
         case _:
             pass
     if wrong:
@@ -185,12 +186,14 @@ def _out_of_bounds(node: Scalar, shape: shapes.IntType | shapes.FloatType, what:
     return f"{what} must be {' and '.join(text for text, _ in stated)}, found {excerpt(node.text)}"
 
 
-def _bad_text(text: str, shape: shapes.StrType, what: str) -> str:
+def _bad_text(text: str, shape: shapes.StrType, what: str) -> tuple[str, str]:
+    """What is wrong with it and a hint, "" where nothing is."""
     if shape.min_length and len(text) < shape.min_length:
-        return f"{what} must not be empty"
+        return f"{what} must not be empty", ""
     if shape.pattern is not None and not re.search(shape.pattern, text):
-        return f"{what} must be {FORMS.get(shape.pattern, f'of the form {shape.pattern}')}, found {shown(text)}"
-    return ""
+        form = FORMS.get(shape.pattern, f"of the form {shape.pattern}")
+        return f"{what} must be {form}, found {shown(text)}", form_hint(text, shape.pattern)
+    return "", ""
 
 
 def _fits(node: Node, shape: Shape) -> bool:

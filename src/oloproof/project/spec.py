@@ -27,13 +27,14 @@ TARGET = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 PATH = r"^[^\x00]+$"
 URL = r"^https?://[^\s/]\S*$"
 CLUSTER = r"^metadata(\.[^.]+)+$"
-FIELD = r"^(input|expected|metadata|output|steps|state|checkpoints|\*\*)(\.[^.]+)*$"
+FIELD_ROOTS = ("input", "expected", "metadata", "output", "steps", "state", "checkpoints")
+FIELD = rf"^({'|'.join(FIELD_ROOTS)}|\*\*)(\.[^.]+)*$"
 FORMS = {
     TARGET: "module:function",
     PATH: "a path",
     URL: "an http:// or https:// address",
     CLUSTER: "metadata.<path>",
-    FIELD: "a dotted path from input, expected, metadata, output, steps, state, checkpoints or **",
+    FIELD: f"a dotted path from {', '.join(FIELD_ROOTS)} or **",
     RULE_NAME: "a short name of a-z, 0-9 and -",
 }
 """What an error message calls a pattern."""

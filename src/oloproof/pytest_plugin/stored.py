@@ -10,6 +10,7 @@ from oloproof import pipeline
 from oloproof.errors import BrokenError
 from oloproof.model.judgment import Judgment
 from oloproof.model.run import CaseRecord
+from oloproof.pipeline.world import name_of_baseline
 from oloproof.reports.case import case_view
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.lists import judgment_line
@@ -34,7 +35,7 @@ class StoredRun:
         self._store = store
         self._run = store.find(run)
         self._report = pipeline.stored_report(store, self._run, store.policy(self._run.id))
-        self.view: View = view(self._report, config=config)
+        self.view: View = view(self._report, config=config, baseline=name_of_baseline(store, self._report))
         self._trials: dict[str, list[Trial]] = {}
         for row in store.verdicts(self._run.id):
             if row.trial <= self._run.trials:

@@ -76,9 +76,10 @@ def report_document(report: Report) -> Document:
     }
 
 
-def comparison_report_document(report: Report) -> Document:
-    """``oloproof.comparison/v1``."""
-    return comparison_document(report, decisions=decisions(report), gate=_gate(report.gate))
+def comparison_report_document(report: Report, caveats: Iterable[str] = ()) -> Document:
+    """``oloproof.comparison/v1``. ``caveats`` are what whoever reads it must know; they come before its warnings."""
+    document = comparison_document(report, decisions=decisions(report), gate=_gate(report.gate))
+    return document | {"warnings": [*caveats, *report.warnings]}
 
 
 def case_document(

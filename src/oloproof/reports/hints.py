@@ -18,13 +18,16 @@ from oloproof.reports.shapes import Fact
 from oloproof.reports.words import Subject, subject
 
 _MESSAGE = 300
+_ANY_BASELINE = "BASELINE"
 
 
 class Typed(Struct, frozen=True):
-    """Commands as they are typed. ``config`` is the configuration that they must name, "" where they need not."""
+    """Commands as they are typed. ``config`` is the configuration that they must name, "" where they need not;
+    ``baseline`` what the run was compared with, "" where nobody can say."""
 
     run_id: str
     config: str = ""
+    baseline: str = ""
 
     def __call__(self, command: str, *options: str) -> str:
         """A command about the run."""
@@ -34,6 +37,10 @@ class Typed(Struct, frozen=True):
         """A command about the project."""
         named = ("--config", shell_word(self.config) or "FILE") if self.config else ()
         return " ".join(("oloproof", command, *options, *named))
+
+    def compare(self) -> str:
+        """The comparison of the run with its baseline."""
+        return self("compare", shell_word(self.baseline or _ANY_BASELINE) or _ANY_BASELINE)
 
 
 def shell_word(text: str) -> str:
@@ -132,11 +139,11 @@ def _next_step(report: Report, decision: Decision, typed: Typed) -> Fact:
                     if report.comparison is None
                     else "name one judged by the same criteria"
                 )
-                return Fact(step, typed.project("run", "--baseline", "BASELINE"))
+                return Fact(step, typed.project("run", "--baseline", _ANY_BASELINE))
             if isinstance(decision.finding, PairFinding) and decision.finding.missing:
                 count = decision.finding.missing
                 step = f"see which {count} of {decision.finding.n} pairs {'is' if count == 1 else 'are'} missing"
-                return Fact(step, typed("compare", "BASELINE"))
+                return Fact(step, typed.compare())
             if decision.finding.missing:
                 return Fact(_what_is_missing(report, decision), typed("inspect", "--missing"))
             if settling_of(about := subject(report, decision)) is not None:

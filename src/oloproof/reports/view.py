@@ -150,12 +150,13 @@ class RunRow(Struct, frozen=True, kw_only=True):
     gate: Gate | None
 
 
-def view(report: Report, *, config: str = "") -> View:
+def view(report: Report, *, config: str = "", baseline: str = "") -> View:
     """Everything a report says, in the order in which it is read.
 
-    ``config`` is the configuration as it must be named in a command, "" where it need not be.
+    ``config`` is the configuration as it must be named in a command, "" where it need not be; ``baseline`` is the same
+    of what the run was compared with, "" where nobody can say.
     """
-    typed, tests = Typed(inert(report.run.id), config), report_tests(report)
+    typed, tests = Typed(inert(report.run.id), config, baseline), report_tests(report)
     return View(
         project=inert(report.run.project),
         run_id=inert(report.run.id),
@@ -170,7 +171,7 @@ def view(report: Report, *, config: str = "") -> View:
         rest_note=rest_note(tests),
         changes="" if report.comparison is None else changes_in_words(report.comparison),
         baseline=tuple(_baseline_tables(report)),
-        baseline_hint=Fact("slices, and where the calls part", typed("compare", "BASELINE")),
+        baseline_hint=Fact("slices, and where the calls part", typed.compare()),
         decisions=tuple(_decision_rows(report)),
         flaky=tuple(flaky_rows(report.measured.flaky)),
         approvals=tuple(_approvals(report)),

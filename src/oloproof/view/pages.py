@@ -19,6 +19,7 @@ from oloproof.errors import OloproofError, Problem, UsageError
 from oloproof.model.run import Run
 from oloproof.pipeline.paging import attempts, changed_entries, entry
 from oloproof.pipeline.watching import progress
+from oloproof.pipeline.world import name_of_baseline
 from oloproof.reports.comparison import comparison_notes
 from oloproof.reports.html import (
     address,
@@ -100,8 +101,8 @@ def run(shelf: Shelf, name: str) -> str | Elsewhere:
         if not _has_report(header):
             return progress_page(progress(store, header), config=shelf.config, content=shelf.content)
         report = pipeline.stored_report(store, header, store.policy(header.id))
-        source = address(header)
-        return "".join(report_page(report, (), config=shelf.config, content=shelf.content, source=source))
+        names = {"config": shelf.config, "baseline": name_of_baseline(store, report)}
+        return "".join(report_page(report, (), **names, content=shelf.content, source=address(header)))
 
 
 def index(shelf: Shelf, name: str) -> str:

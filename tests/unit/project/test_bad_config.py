@@ -325,7 +325,7 @@ TABLE = [
         "callable",
         alter(("app:run", "app.run")),
         ["4:20: callable must be module:function, found 'app.run' [OLO108]"],
-        "",
+        "did you mean 'app:run'?",
     ),
     Bad(
         "version num",
@@ -449,10 +449,16 @@ TABLE = [
         f"a function of yours is module:function; the types are: {', '.join(EVALUATORS)}",
     ),
     Bad(
+        "ev dotted",
+        alter(("type: contains", "type: judges.is_right")),
+        ["6:12: unknown evaluator type 'judges.is_right' [OLO111]"],
+        "did you mean 'judges:is_right'?",
+    ),
+    Bad(
         "ev target",
         alter((EV, "  - {type: 'a b:c'}\n")),
         ["6:12: type must be module:function, found 'a b:c' [OLO108]"],
-        "",
+        "a module and what it holds stand on the two sides of a colon: app:run",
     ),
     Bad(
         "ev user key",

@@ -17,16 +17,22 @@ from oloproof.reports.view import view
 
 
 def report_page(
-    report: Report, entries: Iterable[Entry], *, config: str = "", content: bool = True, source: str | None = None
+    report: Report,
+    entries: Iterable[Entry],
+    *,
+    config: str = "",
+    baseline: str = "",
+    content: bool = True,
+    source: str | None = None,
 ) -> Iterator[str]:
     """The page, in pieces that follow one another; ``entries`` are read once, as the page is.
 
-    ``config`` is the configuration as it must be named in a command, "" where it need not be. Without ``content``,
+    ``config`` and ``baseline`` are as in :func:`~oloproof.reports.view.view`. Without ``content``,
     inputs, outputs, arguments and results are left out. ``source`` is the address at which a server gives the list of
     cases and each of them; then there are no ``entries``.
     """
     shown = report if content else discreet_report(report)
-    drawn, plots = view(shown, config=config), bars(shown)
+    drawn, plots = view(shown, config=config, baseline=baseline), bars(shown)
     parts: Iterable[Part] = packed(entries, report.run, content=content) if source is None else ()
     yield from (
         environment()
