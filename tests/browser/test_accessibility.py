@@ -81,6 +81,14 @@ def faults(page: Any) -> list[str]:
     ]
 
 
+def scrolled(page: Any) -> list[str]:
+    """The tables that are wider than a phone's window, by name; nothing where the window is wide."""
+    if page.viewport_size["width"] > 700:
+        return []
+    wider = "places => places.filter(at => at.scrollWidth > at.clientWidth).map(at => at.ariaLabel)"
+    return page.eval_on_selector_all(".wide", wider)
+
+
 @pytest.fixture(params=SIZES, ids=lambda p: f"{p[0]}-{p[1]}")
 def sized(request: pytest.FixtureRequest, opened: Any) -> Any:
     width, scheme = request.param
@@ -94,6 +102,7 @@ def sized(request: pytest.FixtureRequest, opened: Any) -> Any:
 def test_a_file(name: str, hash_: str, sized: Any, directory: Path) -> None:
     page = sized.at(directory / name, hash_)
     assert faults(page) == []
+    assert scrolled(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
 
 
@@ -103,6 +112,7 @@ def test_the_pages_of_the_server(sized: Any, view: Viewing) -> None:
     page.goto(view.address)
     page.wait_for_url(f"{view.base}/")
     assert faults(page) == []
+    assert scrolled(page) == []
     run = page.locator("tbody a").first.get_attribute("href")
     assert faults(sized.to(f"{view.base}{run}")) == []
     assert faults(sized.to(f"{view.base}{run}#case=second")) == []
@@ -123,4 +133,5 @@ def test_a_run_that_goes_on(opened: Any, tmp_path: Path) -> None:
             opened.page.set_viewport_size({"width": width, "height": 900})
             opened.page.emulate_media(color_scheme=scheme)
             assert faults(opened.page) == []
+            assert scrolled(opened.page) == []
         opened.page.goto("about:blank")

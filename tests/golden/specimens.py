@@ -172,7 +172,7 @@ def stopped() -> Report:
         Settled(
             rule="answer-floor", state="PASS", by="evidence", after=91, boundary="", passed=85, failed=5, missing=1
         ),
-        Settled(rule="no-deletion", state="FAIL", by="certainty", after=101, boundary="1 failure of 1000", failed=1),
+        Settled(rule="no-deletion", state="FAIL", by="certainty", after=101, boundary="1 failure of 1,000", failed=1),
     )
     metrics = (
         Rate("answer_correct", Tally(95, 8, 897)),

@@ -91,7 +91,7 @@ class Rows(Sequence[R], Generic[R]):
     def table(self) -> Table:
         """The first rows as texts."""
         left_out = len(self) - MOST_SHOWN
-        title = f"{self._title}, the first {MOST_SHOWN} of {len(self)}" if left_out > 0 else self._title
+        title = f"{self._title}, the first {MOST_SHOWN} of {len(self):,}" if left_out > 0 else self._title
         return Table(title, self._columns, tuple(row.cells for row in self._rows[:MOST_SHOWN]))
 
 

@@ -50,7 +50,7 @@ def show(file: Path) -> None:
       oloproof baseline show baseline.json
     """
     sides = read_baseline(file)
-    click.echo(f"{inert(sides.project)}: run {inert(sides.run)} of {inert(sides.system)}, {len(sides.cases)} cases")
+    click.echo(f"{inert(sides.project)}: run {inert(sides.run)} of {inert(sides.system)}, {len(sides.cases):,} cases")
     for index, criterion in enumerate(sides.criteria):
         letters = [side.codes[index] for side in sides.cases]
         passed, failed, missing = (letters.count(letter) for letter in "pfm")

@@ -41,7 +41,7 @@ def command(run: str, config: Path, name: str, output: Path, as_json: bool) -> N
         print_json(export_document(header.id, name, str(output), losses))
         return
     for kind, count in sorted((+losses).items()):
-        print(f"not carried over: {count} × {chosen.meaning(kind)}")
+        print(f"not carried over: {count:,} × {chosen.meaning(kind)}")
     print(f"wrote {output}", file=sys.stderr)
 
 

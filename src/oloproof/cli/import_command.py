@@ -114,8 +114,8 @@ def _print_summary(file: str, found: FileCounts, *, sniffed: bool) -> None:
         print(f"{file}: taken for {found.importer.name} ({found.importer.about})")
     print(
         f"{file}: {counted(counts.trajectories, 'trajectory', 'trajectories')}, {counted(counts.steps, 'step')},"
-        f" {counted(counts.calls, 'call')} ({counts.unanswered} unanswered), {counted(counts.results, 'result')}"
-        f" ({counted(counts.errors, 'error')}), {counted(counts.agents, 'agent')}, {counts.truncated} truncated"
+        f" {counted(counts.calls, 'call')} ({counts.unanswered:,} unanswered), {counted(counts.results, 'result')}"
+        f" ({counted(counts.errors, 'error')}), {counted(counts.agents, 'agent')}, {counts.truncated:,} truncated"
     )
     for _, count, meaning in found.told_losses():
-        print(f"  not carried over: {count} × {meaning}")
+        print(f"  not carried over: {count:,} × {meaning}")

@@ -42,11 +42,11 @@ def _vacuous(measured: Measured) -> Iterator[str]:
     for metric in measured.metrics:
         match metric:
             case Rate(id, tally) if not metric.judged.observed:
-                yield f"criterion '{id}' judged no case: {tally.missing} missing, {tally.excluded} excluded"
+                yield f"criterion '{id}' judged no case: {tally.missing:,} missing, {tally.excluded:,} excluded"
             case PassK(id=id, k=k) if not metric.observed:
                 yield f"metric '{id}' observed no case: none has {k} trials that are known"
             case Quantile(id=id, distribution=distribution) if not distribution.observed_count:
-                yield f"metric '{id}' observed no case: {distribution.missing_count} missing"
+                yield f"metric '{id}' observed no case: {distribution.missing_count:,} missing"
     for name, groups in groupby(measured.slices, key=lambda group: group.slice):
         empty = {UNPLACED, NONE} if name.startswith(METADATA_PREFIX) else {UNPLACED}
         if {group.value for group in groups} <= empty:
@@ -81,7 +81,7 @@ def error_advice(*, false_pass: float | None, false_fail: float | None, n: int, 
     for error, called in ((false_pass, "PASS"), (false_fail, "FAIL")):
         if error is not None and error > TOLERATED_EXCESS * nominal:
             yield (
-                f"calls a system exactly at its bound {called} in {percent_upper(error)}% of suites of {n}"
+                f"calls a system exactly at its bound {called} in {percent_upper(error)}% of suites of {n:,}"
                 f" cases, nominally {nominal:.1%}: consider `interval_method: exact`"
             )
 

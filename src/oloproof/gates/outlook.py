@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, assert_never
 
 from oloproof.errors import counted
 from oloproof.gates.demands import allowed_missing
-from oloproof.gates.sides import OTHER, Side, sides_of, so_many
+from oloproof.gates.sides import OTHER, Side, amount, sides_of, so_many
 from oloproof.model.decision import (
     Equivalence,
     IntervalThreshold,
@@ -57,7 +57,7 @@ def outlook(rule: Rule, policy: Policy, *, n: int, q: Fraction | None) -> Outloo
         case ObservedCount():
             text = _count(rule, n)
         case IntervalThreshold() if n < rule.min_cases:
-            text = f"cannot be settled with {counted(n, 'case')}: min_cases is {rule.min_cases}"
+            text = f"cannot be settled with {counted(n, 'case')}: min_cases is {rule.min_cases:,}"
         case IntervalThreshold():
             text = _rate(rule, policy, n) if q is None else _quantile(rule, policy, n=n, q=q)
         case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures():
@@ -71,10 +71,12 @@ def _count(rule: ObservedCount, n: int) -> str:
     """Too few cases, or too many missing, hold a PASS back; a FAIL stands on the cases that failed."""
     most = rule.max_failures
     if n < rule.min_cases:
-        return f"cannot PASS with {counted(n, 'case')}: min_cases is {rule.min_cases}; FAIL when more than {most} fail"
-    text = f"PASS when at most {most} of {counted(n, 'case')} fail or are missing, FAIL when more fail"
+        return (
+            f"cannot PASS with {counted(n, 'case')}: min_cases is {rule.min_cases:,}; FAIL when more than {most:,} fail"
+        )
+    text = f"PASS when at most {most:,} of {counted(n, 'case')} fail or are missing, FAIL when more fail"
     allowed = allowed_missing(rule, n)
-    return text if allowed >= min(n, most) else f"{text}; no PASS when more than {allowed} are missing"
+    return text if allowed >= min(n, most) else f"{text}; no PASS when more than {allowed:,} are missing"
 
 
 def _rate(rule: IntervalThreshold, policy: Policy, n: int) -> str:
@@ -86,7 +88,7 @@ def _rate(rule: IntervalThreshold, policy: Policy, n: int) -> str:
         passes.append(
             _Way("", _needed(share, policy, side=side, to_pass=True))
             if turn.pass_from is None
-            else _Way(f"from {so_many(turn.pass_from, side)} of {n}")
+            else _Way(f"from {so_many(turn.pass_from, side)} of {n:,}")
         )
         fails.append(
             _Way("", _needed(share, policy, side=OTHER[side], to_pass=False))
@@ -96,7 +98,7 @@ def _rate(rule: IntervalThreshold, policy: Policy, n: int) -> str:
     if len(sides) == 2 and least > n:
         passes = [_Way("", f"more: no interval of so few lies between {rule.min} and {rule.max}")]
     elif len(sides) == 1 and least <= n:
-        others = f"at most {n - least}" if n > least else "none"
+        others = f"at most {n - least:,}" if n > least else "none"
         passes = [_Way(f"{passes[0].seen} ({others} {_VERB[OTHER[sides[0][0]]]}ed or missing)")]
     error = achieved_error(
         false_pass=max(turn.false_pass for turn in turns),
@@ -124,19 +126,19 @@ def _quantile(rule: IntervalThreshold, policy: Policy, *, n: int, q: Fraction) -
 
     def low(known: str) -> _Way:
         needed = f"at least {quantile.needed_for_upper_bound(1 - q, missing=0, level=level):,}, all {known}"
-        return _Way(f"when at least {n - r + 1} of {counted(n, 'case')} are {known}") if r else _Way("", needed)
+        return _Way(f"when at least {n - r + 1:,} of {counted(n, 'case')} are {known}") if r else _Way("", needed)
 
     def high(known: str) -> _Way:
         needed = f"at least {quantile.needed_for_upper_bound(q, missing=0, level=level):,}, all {known}"
-        return _Way(f"when at least {s} of {counted(n, 'case')} are {known}") if s <= n else _Way("", needed)
+        return _Way(f"when at least {s:,} of {counted(n, 'case')} are {known}") if s <= n else _Way("", needed)
 
     passes, fails = [], []
     if rule.min is not None:
-        passes.append(low(f"known to be at least {rule.min}"))
-        fails.append(high(f"known to be below {rule.min}"))
+        passes.append(low(f"known to be at least {amount(rule.min)}"))
+        fails.append(high(f"known to be below {amount(rule.min)}"))
     if rule.max is not None:
-        passes.append(high(f"known to be at most {rule.max}"))
-        fails.append(low(f"known to be above {rule.max}"))
+        passes.append(high(f"known to be at most {amount(rule.max)}"))
+        fails.append(low(f"known to be above {amount(rule.max)}"))
     return _settled(passes, fails, rule, n)
 
 
@@ -154,5 +156,5 @@ def _settled(passes: Sequence[_Way], fails: Sequence[_Way], rule: Rule, n: int) 
     ]
     allowed = allowed_missing(rule, n)
     if allowed < n:
-        parts.append(f"neither when more than {allowed} are missing")
+        parts.append(f"neither when more than {allowed:,} are missing")
     return "; ".join(parts)

@@ -71,7 +71,7 @@ def _of_policy(policy: Policy, base: Policy) -> Iterator[Relaxation]:
             yield Relaxation(rule=None, key="block_on", now=now, was="it blocked")
     accepted = [case for case in policy.accept_changed_cases if case not in base.accept_changed_cases]
     if accepted:
-        more = f" and {len(accepted) - _MOST_CASES} more" if len(accepted) > _MOST_CASES else ""
+        more = f" and {len(accepted) - _MOST_CASES:,} more" if len(accepted) > _MOST_CASES else ""
         now = f"it accepts {', '.join(map(repr, accepted[:_MOST_CASES]))}{more}"
         yield Relaxation(rule=None, key="accept_changed_cases", now=now, was="it did not")
     evident, evident_was = ([] if each.early_stopping is None else each.early_stopping.rules for each in (policy, base))

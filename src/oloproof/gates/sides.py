@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import Final, Literal
 
@@ -25,6 +26,11 @@ def sides_of(rule: IntervalThreshold) -> list[tuple[Side, Fraction]]:
     return sides
 
 
+def amount(written: str) -> str:
+    """A bound on a quantity, as it is written but for its thousands."""
+    return f"{Decimal(written):,}"
+
+
 def so_many(count: int, what: str) -> str:
     """``1 pass``, ``2 failures``; other words stand behind any number as they are."""
-    return f"{count} {_ONE.get(what, what) if count == 1 else what}"
+    return f"{count:,} {_ONE.get(what, what) if count == 1 else what}"

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, assert_never
 from msgspec import Struct
 
 from oloproof.gates.demands import held_back
-from oloproof.gates.sides import OTHER, Side, sides_of, so_many
+from oloproof.gates.sides import OTHER, Side, amount, sides_of, so_many
 from oloproof.model.decision import (
     Equivalence,
     IntervalThreshold,
@@ -177,10 +177,12 @@ class _Watched(Struct, frozen=True):
         if may_settle or isinstance(self.rule, ObservedCount):
             for bound, bad in zip(self.bounds, counts.bad, strict=True):
                 if bound.broken_from is not None and bad >= bound.broken_from:
-                    return self._settled("FAIL", counts, after, f"{so_many(bound.broken_from, bound.bad)} of {self.n}")
+                    return self._settled(
+                        "FAIL", counts, after, f"{so_many(bound.broken_from, bound.bad)} of {self.n:,}"
+                    )
         if may_settle and counts.observed and all(map(_is_kept, self.bounds, counts.good)):
             needed = " and ".join(so_many(bound.kept_from or 0, bound.good) for bound in self.bounds)
-            return self._settled("PASS", counts, after, f"{needed} of {self.n}")
+            return self._settled("PASS", counts, after, f"{needed} of {self.n:,}")
         return None if self.test is None else self._by_evidence(self.test, counts, after)
 
     def _by_evidence(self, test: sequential.Stopping, counts: Counts, after: int) -> Settled | None:
@@ -242,11 +244,11 @@ def _of_quantile(rule: IntervalThreshold, policy: Policy, n: int, q: Fraction) -
     bounds = []
     if rule.min is not None:
         good, bad = quantile.turns(n, q=1 - q, level=policy.confidence_level)
-        words = f"known to be at least {rule.min}", f"known to be below {rule.min}"
+        words = f"known to be at least {amount(rule.min)}", f"known to be below {amount(rule.min)}"
         bounds.append(_Bound(good, None if bad is None else n - bad, *words, "at_least", float(rule.min)))
     if rule.max is not None:
         good, bad = quantile.turns(n, q=q, level=policy.confidence_level)
-        words = f"known to be at most {rule.max}", f"known to be above {rule.max}"
+        words = f"known to be at most {amount(rule.max)}", f"known to be above {amount(rule.max)}"
         bounds.append(_Bound(good, None if bad is None else n - bad, *words, "at_most", float(rule.max)))
     return tuple(bounds)
 

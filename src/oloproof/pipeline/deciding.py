@@ -150,7 +150,7 @@ def _idle_acceptances(policy: Policy | None, comparison: Comparison | None) -> t
     idle = [repr(case) for case in policy.accept_changed_cases if case not in comparison.accepted]
     if not idle:
         return ()
-    more = f" and {len(idle) - MOST_PROBLEMS} more" if len(idle) > MOST_PROBLEMS else ""
+    more = f" and {len(idle) - MOST_PROBLEMS:,} more" if len(idle) > MOST_PROBLEMS else ""
     listed = ", ".join(idle[:MOST_PROBLEMS])
     return (f"accept_changed_cases names {listed}{more}, neither gone nor changed: take out what is accepted by now",)
 
@@ -202,5 +202,5 @@ def _why_not_gated(header: Run, policy: Policy | None) -> str:
     if header.own_dataset and header.expected_cases is None:
         return "the recordings are their own dataset: write `cases: N`, the number that must be there"
     if header.own_dataset and header.expected_cases != header.cases:
-        return f"`cases: {header.expected_cases}` must be there, and {header.cases} were recorded"
+        return f"`cases: {header.expected_cases}` must be there, and {header.cases:,} were recorded"
     return ""

@@ -48,7 +48,7 @@ def comparison_tables(report: Report, partings: Partings) -> Iterator[Table]:
     found = list(slice_rows(comparison, sorted(tests, key=_suspicion), level=level))[:MOST_ROWS]
     if found:
         tested = sum(test.adjusted is not None for test in tests)
-        title = f"slices by the {comparison.membership}'s values: {tested} of {len(tests)} tested for worse"
+        title = f"slices by the {comparison.membership}'s values: {tested:,} of {len(tests):,} tested for worse"
         cells = ((r.group, r.id, r.difference, r.interval, r.counts, r.p_value, r.p_adjusted) for r in found)
         yield Table(title, ("slice", "criterion", "difference", "interval", "pairs", "p", "adjusted"), tuple(cells))
     if comparison.migrations:
@@ -100,7 +100,7 @@ def _flips(row: PairRow, partings: Partings) -> Iterator[tuple[str, str, str, st
         for case in cases[:MOST_FLIPS]:
             yield row.id, now, case, inert(partings.get(case, NOTHING))
         if len(cases) > MOST_FLIPS:
-            yield row.id, now, f"and {len(cases) - MOST_FLIPS} more: --json names them all", NOTHING
+            yield row.id, now, f"and {len(cases) - MOST_FLIPS:,} more: --json names them all", NOTHING
 
 
 def comparison_notes(comparison: Comparison) -> Iterator[str]:
@@ -112,14 +112,14 @@ def comparison_notes(comparison: Comparison) -> Iterator[str]:
         ("accepted as gone or changed", comparison.accepted),
     ):
         if ids:
-            more = f" and {len(ids) - MOST_FLIPS} more" if len(ids) > MOST_FLIPS else ""
-            yield f"{len(ids)} {what}: {', '.join(map(inert, ids[:MOST_FLIPS]))}{more}"
+            more = f" and {len(ids) - MOST_FLIPS:,} more" if len(ids) > MOST_FLIPS else ""
+            yield f"{len(ids):,} {what}: {', '.join(map(inert, ids[:MOST_FLIPS]))}{more}"
     if comparison.trials > 1:
-        yield f"each case was tried {comparison.trials} times: it passes if every trial does, and fails if one fails"
+        yield f"each case was tried {comparison.trials:,} times: it passes if every trial does, and fails if one fails"
     for rerun in comparison.reruns[:MOST_FLIPS]:
         yield f"{inert(rerun.case)} was broken and run again: {_reruns(comparison, rerun)}"
     if len(comparison.reruns) > MOST_FLIPS:
-        yield f"and {len(comparison.reruns) - MOST_FLIPS} more were run again: --json names them all"
+        yield f"and {len(comparison.reruns) - MOST_FLIPS:,} more were run again: --json names them all"
     yield from map(inert, comparison.uncompared)
 
 
@@ -242,12 +242,13 @@ def _difference(quantile: QuantilePairs, level: float) -> paired.QuantileDiffere
 def _quantile_cells(quantile: QuantilePairs, level: float) -> tuple[str, ...]:
     found = _difference(quantile, level)
     unit = quantile.metric.unit
+    moved = f"{quantile.grew:,} grew · {quantile.shrank:,} shrank"
     return (
         inert(quantile.metric.id),
         _number(found.baseline.estimate),
         _number(found.candidate.estimate),
         f"[{_number(found.lower, 'no bound')}, {_number(found.upper, 'no bound')}] {unit}",
-        f"{quantile.grew} grew · {quantile.shrank} shrank · {quantile.stayed} stayed · {quantile.unsettled} not known",
+        f"{moved} · {quantile.stayed:,} stayed · {quantile.unsettled:,} not known",
     )
 
 
@@ -275,7 +276,7 @@ def _migration_cells(migration: Migration) -> tuple[str, ...]:
     moves = (
         f"{_rate(before)} → {_rate(after)}" for before, after in zip(migration.before, migration.after, strict=True)
     )
-    return (inert(migration.slice), inert(migration.origin), inert(migration.target), str(migration.cases), *moves)
+    return (inert(migration.slice), inert(migration.origin), inert(migration.target), f"{migration.cases:,}", *moves)
 
 
 def _rate(tally: Tally) -> str:

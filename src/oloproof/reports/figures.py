@@ -174,7 +174,7 @@ def _worth(clusters: Clusters, effective: float | None) -> str:
     """What trials and clusters are worth, never more than it is."""
     if effective is None:
         return ""
-    related = "" if not clusters.related else f"in {clusters.independent} clusters "
+    related = "" if not clusters.related else f"in {clusters.independent:,} clusters "
     return f" · {related}worth {plain(Decimal(int(effective * 10)) / 10)} cases"
 
 
@@ -186,7 +186,7 @@ def rate_text(tally: Tally) -> str:
 
 
 def quantity_text(value: float, *, rounding: str) -> str:
-    """A value in its unit: whole numbers as they are, others to six significant digits."""
+    """A value in its unit: whole numbers in full, others to six significant digits."""
     exact = Decimal(repr(value))
     if exact.adjusted() > _LARGEST:
         return str(Context(prec=_SIGNIFICANT, rounding=rounding).plus(exact))
@@ -200,8 +200,8 @@ def percent_of(share: str | float) -> str:
 
 
 def plain(number: Decimal) -> str:
-    """A decimal without exponent and without idle zeros."""
-    text = f"{number:f}"
+    """A decimal in groups of three digits, without exponent and without idle zeros: ``12,000.5``."""
+    text = f"{number:,f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -36,7 +36,7 @@ def flaky_rows(flaky: Sequence[Flaky]) -> Iterator[FlakyRow]:
             parting=_parting(each),
         )
     if len(flaky) > MOST_SHOWN:
-        more = f"and {len(flaky) - MOST_SHOWN} more: --json names them all"
+        more = f"and {len(flaky) - MOST_SHOWN:,} more: --json names them all"
         yield FlakyRow(criterion=NOTHING, case=more, passed=NOTHING, parting=NOTHING)
 
 

@@ -29,7 +29,7 @@ def workflow_commands(remarks: Iterable[Remark], *, inspect: str) -> Iterator[st
         kept = shown[level] if rest <= 0 else shown[level][: MOST - 1]
         yield from (_annotation(kind, remark) for remark in kept)
         if rest > 0:
-            yield f"::{kind} title=oloproof::{_data(f'and {total[level] - len(kept)} more, in {inspect}')}\n"
+            yield f"::{kind} title=oloproof::{_data(f'and {total[level] - len(kept):,} more, in {inspect}')}\n"
 
 
 def _annotation(kind: str, remark: Remark) -> str:

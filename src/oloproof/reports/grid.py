@@ -15,7 +15,7 @@ def slice_grid(measured: Measured) -> Table:
         "slices",
         ("slice", "support", *map(inert, criteria)),
         tuple(
-            (f"{inert(group.slice)}={inert(group.value)}", str(group.support), *_cells(group, criteria))
+            (f"{inert(group.slice)}={inert(group.value)}", f"{group.support:,}", *_cells(group, criteria))
             for group in measured.slices
         ),
     )

@@ -48,7 +48,7 @@ def rule_lines(headway: Headway) -> Iterator[tuple[str, str, str]]:
         yield inert(rule.rule).ljust(width), rule.state or "open", _verdicts(rule)
     more = len(rules) - MOST_RULES
     if more > 0:
-        yield f"… and {more} more {'rule' if more == 1 else 'rules'}", "", ""
+        yield f"… and {more:,} more {'rule' if more == 1 else 'rules'}", "", ""
 
 
 def _verdicts(rule: RuleSoFar) -> str:

@@ -142,7 +142,7 @@ def _next_step(report: Report, decision: Decision, typed: Typed) -> Fact:
                 return Fact(step, typed.project("run", "--baseline", _ANY_BASELINE))
             if isinstance(decision.finding, PairFinding) and decision.finding.missing:
                 count = decision.finding.missing
-                step = f"see which {count} of {decision.finding.n} pairs {'is' if count == 1 else 'are'} missing"
+                step = f"see which {count:,} of {decision.finding.n:,} pairs {'is' if count == 1 else 'are'} missing"
                 return Fact(step, typed.compare())
             if decision.finding.missing:
                 return Fact(_what_is_missing(report, decision), typed("inspect", "--missing"))
@@ -157,7 +157,7 @@ def _what_is_missing(report: Report, decision: Decision) -> str:
     """What to look for first: of a run with errors, the one that most cases had."""
     finding = decision.finding
     verb = "is" if finding.missing == 1 else "are"
-    step = f"see why {finding.missing} of {counted(finding.n, 'case')} {verb} missing"
+    step = f"see why {finding.missing:,} of {counted(finding.n, 'case')} {verb} missing"
     worst = max(report.measured.errors, key=lambda group: group.cases, default=None)
     return step if worst is None else f"{step} ({_error_in_words(worst)})"
 
@@ -168,5 +168,5 @@ def _how_many(about: Subject) -> str:
     if not finding.n:
         return "no case applies; what each rule can decide"
     if about.decision.reason == "below_min_cases" and rule is not None:
-        return f"add cases: {inert(rule.id)} asks for at least {rule.min_cases}"
+        return f"add cases: {inert(rule.id)} asks for at least {rule.min_cases:,}"
     return "add cases; what each rule can decide at a given number"

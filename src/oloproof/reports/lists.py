@@ -145,4 +145,4 @@ def _run_cells(row: RunRow) -> tuple[str, ...]:
     run = row.run
     status = run.status + (f" ({inert(run.partial)})" if run.partial else "")
     gate = NOTHING if row.gate is None else row.gate.outcome.replace("_", " ")
-    return inert(run.id), status, str(run.cases), system_text(run), inert(run.started_at), gate
+    return inert(run.id), status, f"{run.cases:,}", system_text(run), inert(run.started_at), gate

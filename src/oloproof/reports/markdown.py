@@ -147,7 +147,7 @@ class _Comment:
         if shown:
             self._add(opening + "".join(pending[:shown]) + closing)
         if shown < len(pending):
-            self._omitted.append(f"{len(pending) - shown} of {len(pending)} lines of {name}")
+            self._omitted.append(f"{len(pending) - shown:,} of {len(pending):,} lines of {name}")
 
     def _add(self, text: str) -> None:
         self._parts.append(text)

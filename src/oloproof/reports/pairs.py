@@ -146,7 +146,7 @@ def pair_reason_in_words(finding: PairFinding | NoBaseline, reason: PairReason) 
     if isinstance(finding, NoBaseline):
         return "there is no baseline to compare with: `run --baseline BASELINE`"
     bounds = interval_text((finding.lower, finding.upper))
-    broken = f"{finding.table.broken} newly broken{_confirmed(finding)}, {finding.limit} allowed"
+    broken = f"{finding.table.broken:,} newly broken{_confirmed(finding)}, {finding.limit or 0:,} allowed"
     match reason:
         case "difference_above_zero":
             return f"difference {bounds} lies above 0"
@@ -163,8 +163,8 @@ def pair_reason_in_words(finding: PairFinding | NoBaseline, reason: PairReason) 
         case "missing_could_hide_new_failures":
             hidden = paired.could_be_new(_pairs(finding))
             if finding.confirmation is None or not finding.confirmation.unknown:
-                return f"{broken}; pairs with a missing verdict could hide {hidden} more"
-            return f"{broken}; a missing verdict or re-run could hide {hidden + finding.confirmation.unknown} more"
+                return f"{broken}; pairs with a missing verdict could hide {hidden:,} more"
+            return f"{broken}; a missing verdict or re-run could hide {hidden + finding.confirmation.unknown:,} more"
         case "no_baseline":
             return "there is no baseline to compare with"
         case _ as never:
@@ -178,9 +178,9 @@ def _confirmed(finding: PairFinding) -> str:
         return ""
     if not found.rerun:
         return " and not run again, as `run --baseline` does"
-    often = "once more" if found.times == 1 else f"{found.times} more times"
-    unknown = f", {found.unknown} with a re-run missing" if found.unknown else ""
-    return f" ({found.persisted} confirmed, {found.cleared} passed {often}{unknown})"
+    often = "once more" if found.times == 1 else f"{found.times:,} more times"
+    unknown = f", {found.unknown:,} with a re-run missing" if found.unknown else ""
+    return f" ({found.persisted:,} confirmed, {found.cleared:,} passed {often}{unknown})"
 
 
 def _margin(finding: PairFinding) -> str:

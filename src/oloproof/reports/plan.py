@@ -8,6 +8,7 @@ from typing import Any, assert_never
 
 from msgspec import Struct
 
+from oloproof.errors import counted
 from oloproof.model.plan import (
     AnyPlan,
     Chances,
@@ -54,7 +55,7 @@ def plan_blocks(plan: SuitePlan, report: Report | None) -> Iterator[Block]:
     level, flips = f"{percent_of(plan.level)}%", plan.gate is not None
     origin = "before any run" if plan.run is None else f"as run {inert(plan.run)} was observed"
     yield Block(
-        (f"{inert(plan.project)}: {_counted(plan.cases, 'case')}, {origin}; rules decide by {plan.method}, {level}",)
+        (f"{inert(plan.project)}: {counted(plan.cases, 'case')}, {origin}; rules decide by {plan.method}, {level}",)
     )
     settling = {} if report is None else _settling_words(report)
     for rule in plan.rules:
@@ -126,7 +127,7 @@ def _counted_table(rule: CountedPlan, *, flips: bool) -> Table | None:
         needed = [_needed_text(each) for each in row.needed] or [NOTHING] * len(powers)
         stopped = [_early_text(row)] if early else []
         rows.append((inert(row.scenario), _share(row.truth), *_chances(row.chances, flips=flips), *needed, *stopped))
-    return Table(f"{inert(rule.rule)} at {_counted(rule.n, 'case')}", tuple(columns), tuple(rows))
+    return Table(f"{inert(rule.rule)} at {counted(rule.n, 'case')}", tuple(columns), tuple(rows))
 
 
 def _pair_table(rule: PairPlan, *, flips: bool) -> Table | None:
@@ -140,7 +141,7 @@ def _pair_table(rule: PairPlan, *, flips: bool) -> Table | None:
         needed = [NOTHING if pairs is None else f"about {pairs:,}" for _, pairs in row.needed]
         truth = (f"{100 * row.discordant:.4g}%", f"{100 * row.difference:+.4g}%")
         rows.append((inert(row.scenario), *truth, *_chances(row.chances, flips=flips), *needed))
-    return Table(f"{inert(rule.rule)} at {_counted(rule.n, 'pair')}", tuple(columns), tuple(rows))
+    return Table(f"{inert(rule.rule)} at {counted(rule.n, 'pair')}", tuple(columns), tuple(rows))
 
 
 def _verdicts(*, flips: bool) -> tuple[str, ...]:
@@ -152,10 +153,6 @@ def _chances(chances: Chances, *, flips: bool) -> tuple[str, ...]:
     sure = sum(chance > 0 for chance in verdicts) == 1  # else a 1 is a sum rounded
     texts = ["> 99.9%" if chance >= 1 and not sure else chance_text(chance) for chance in verdicts]
     return (*texts, *((chance_text(chances.flips),) if flips else ()))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun if count == 1 else f'{noun}s'}"
 
 
 def _share(share: Fraction) -> str:

@@ -47,7 +47,7 @@ def progress_view(found: Progress, *, config: str = "") -> ProgressView:
             "criteria so far",
             ("criterion", "passed", "failed", "missing", "excluded"),
             tuple(
-                (inert(name), str(tally.passed), str(tally.failed), str(tally.missing), str(tally.excluded))
+                (inert(name), *(f"{count:,}" for count in (tally.passed, tally.failed, tally.missing, tally.excluded)))
                 for name, tally in zip(run.criteria, found.tallies, strict=True)
             ),
         ),

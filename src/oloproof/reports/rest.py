@@ -108,7 +108,7 @@ def _suspicious(tests: Sequence[RestTest]) -> Iterator[RestTest]:
 def _counts_text(tests: Sequence[RestTest]) -> str:
     tested = sum(test.adjusted is not None for test in tests)
     few = len(tests) - tested
-    return f"{tested} tested" + (f", {few:,} with too few cases or failures ever to tell" if few else "")
+    return f"{tested:,} tested" + (f", {few:,} with too few cases or failures ever to tell" if few else "")
 
 
 def _cells(test: RestTest) -> tuple[str, ...]:
@@ -116,8 +116,8 @@ def _cells(test: RestTest) -> tuple[str, ...]:
     return (
         f"{inert(test.slice)}={inert(test.value)}",
         inert(test.criterion),
-        str(test.tally.n),
-        str(test.tally.missing),
+        f"{test.tally.n:,}",
+        f"{test.tally.missing:,}",
         rate_text(test.tally),
         rate_text(test.rest),
         p_text(test.p),

@@ -29,7 +29,7 @@ def stopping_facts(report: Report) -> Iterator[Fact]:
         if bounds is not None:
             least, most = bounds
             sure = f"{percent_of(report.run.interval.level)}% sure at any moment"
-            yield Fact(whole, f"{inert(metric.id)}: {least} to {most} passes of this suite's cases, {sure}")
+            yield Fact(whole, f"{inert(metric.id)}: {least:,} to {most:,} passes of this suite's cases, {sure}")
 
 
 def settled_in_words(decision: Decision) -> str:

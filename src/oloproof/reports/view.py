@@ -193,7 +193,7 @@ def system_text(run: Run) -> str:
 
 def _facts(report: Report, typed: Typed) -> tuple[Fact, ...]:
     run, policy = report.run, report.policy
-    tried = f", each tried {run.trials} times" if run.trials > 1 else ""
+    tried = f", each tried {run.trials:,} times" if run.trials > 1 else ""
     facts = [
         Fact("run", inert(run.id)),
         Fact("project", inert(run.project)),
@@ -224,7 +224,7 @@ def _facts(report: Report, typed: Typed) -> tuple[Fact, ...]:
 
 def _baseline_text(comparison: Comparison) -> str:
     """What the run was compared with, and how many cases have no pair or a missing one."""
-    parts = [f"{inert(comparison.baseline)}: {comparison.pairs} pairs"]
+    parts = [f"{inert(comparison.baseline)}: {comparison.pairs:,} pairs"]
     for count, what in (
         (len(comparison.only_in_candidate), "new cases without one"),
         (len(comparison.only_in_baseline), "gone"),

@@ -134,7 +134,7 @@ def gate_line(report: Report) -> str:
         case _:
             assert_never(gate.outcome)
     if len(causes) > _MOST_CAUSES:
-        causes[_MOST_CAUSES:] = [f"and {len(causes) - _MOST_CAUSES} more"]
+        causes[_MOST_CAUSES:] = [f"and {len(causes) - _MOST_CAUSES:,} more"]
     stopping = report.run.stopping
     if stopping is not None and stopping.after is not None:
         causes.append(f"settled after {stopping.after:,} of {report.run.cases:,} cases")
@@ -267,5 +267,5 @@ def _overlap(subject: Subject, finding: IntervalFinding) -> str:
     words = f"{interval} does not settle {limits}"
     if isinstance(subject.metric, Quantile) and finding.upper is None and finding.maximum is not None:
         needed = quantile.needed_for_upper_bound(subject.metric.q, missing=0, level=subject.level)
-        words += f"; an upper bound needs {needed} cases with none missing"
+        words += f"; an upper bound needs {needed:,} cases with none missing"
     return words

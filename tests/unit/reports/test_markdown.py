@@ -153,7 +153,7 @@ def test_a_comment_that_is_full_says_what_it_leaves_out(name: str) -> None:
     assert len(text.encode()) <= LIMIT
     shown = text.count("support 7 |")
     assert 0 < shown < 2_000
-    assert f"{2_000 - shown} of 2000 lines of slices. Everything: `oloproof inspect 20261130-101500-3fa9`" in text
+    assert f"{2_000 - shown:,} of 2,000 lines of slices. Everything: `oloproof inspect 20261130-101500-3fa9`" in text
     assert text.count("<details>") == text.count("</details>") == 2
 
 

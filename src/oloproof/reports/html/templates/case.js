@@ -15,6 +15,13 @@ function wide(name, child) {
   return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": name }, child);
 }
 
+/** A table of rows which are there; where there is no room for columns, each cell below the first says which it is of. */
+function stacked(columns, rows) {
+  for (const { cells } of rows) [...cells].slice(1).forEach((cell, at) => { cell.dataset.name = columns[at + 1]; });
+  const head = make("tr", {}, ...columns.map((column) => make("th", { scope: "col" }, column)));
+  return make("table", { class: "stacked" }, make("thead", {}, head), make("tbody", {}, ...rows));
+}
+
 /** The parts of a case; `link` gives the address of a step of the case in a row. */
 function drawing(link) {
   const SIGNS = { pass: "✓", fail: "✗", missing: "?", excluded: "–" };
@@ -25,13 +32,13 @@ function drawing(link) {
   }
 
   function verdicts(view, diffs, at) {
-    const body = make("tbody");
+    const lines = [];
     for (const each of view.judgments) {
       const rows = diffs[each.criterion];
       const beside = rows
         ? [make("td", { colspan: "2" }, diffTable(rows, "expected", "found"))]
         : [make("td", { class: "content" }, each.expected), make("td", { class: "content" }, each.found)];
-      body.append(make("tr", {},
+      lines.push(make("tr", {},
         make("th", { scope: "row" }, each.criterion),
         make("td", { class: `state ${each.verdict}` }, `${SIGNS[each.verdict]} ${each.verdict}`),
         make("td", {}, each.reason),
@@ -39,14 +46,13 @@ function drawing(link) {
         ...beside));
     }
     const names = ["criterion", "verdict", "reason", "steps", "expected", "found"];
-    const head = make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, name)));
-    return wide("Verdicts", make("table", {}, make("thead", {}, head), body));
+    return wide("Verdicts", stacked(names, lines));
   }
 
   function table(name, columns, rows) {
-    const head = make("tr", {}, ...columns.map((column) => make("th", { scope: "col" }, column)));
-    const lines = rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell))));
-    return wide(name, make("table", {}, make("thead", {}, head), make("tbody", {}, ...lines)));
+    const lines = rows.map(([first, ...cells]) =>
+      make("tr", {}, make("th", { scope: "row" }, first), ...cells.map((cell) => make("td", {}, cell))));
+    return wide(name, stacked(columns, lines));
   }
 
   /** "2, 4–6" with each number a link to its step. */

@@ -287,8 +287,9 @@
   // --- a run that goes on ------------------------------------------------------------------------------------------
 
   function drawCounts(rows) {
-    find("counts").replaceChildren(...rows.map(([name, ...cells]) =>
-      make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell) => make("td", {}, cell)))));
+    const names = [...find("counts").parentElement.tHead.rows[0].cells].map((cell) => cell.textContent);
+    find("counts").replaceChildren(...rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name),
+      ...cells.map((cell, at) => make("td", { "data-name": names[at + 1] }, cell)))));
   }
 
   const live = {
