@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oloproof.metrics.alignment import align, parting
-from oloproof.metrics.compare import comparable, compare
+from oloproof.metrics.compare import comparable, compare, tallies
 from oloproof.metrics.measurement import MAX_VALUES, Measurement
 from oloproof.metrics.quantities import UNITS, observe
 from oloproof.metrics.repeated import Repeated, by_case
@@ -22,4 +22,5 @@ __all__ = [
     "parse_slice",
     "parting",
     "placer",
+    "tallies",
 ]

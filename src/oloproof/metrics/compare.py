@@ -205,12 +205,13 @@ def _migration(name: str, move: tuple[str, str], codes: Counter[Codes], criteria
         name,
         *move,
         codes.total(),
-        before=_tallies([(was, count) for (_, was), count in codes.items()], criteria),
-        after=_tallies([(now, count) for (now, _), count in codes.items()], criteria),
+        before=tallies([(was, count) for (_, was), count in codes.items()], criteria=criteria),
+        after=tallies([(now, count) for (now, _), count in codes.items()], criteria=criteria),
     )
 
 
-def _tallies(codes: Iterable[tuple[str, int]], criteria: int) -> tuple[Tally, ...]:
+def tallies(codes: Iterable[tuple[str, int]], *, criteria: int) -> tuple[Tally, ...]:
+    """A tally a criterion, of codes each of which so many cases have."""
     counts: list[Counter[str]] = [Counter() for _ in range(criteria)]
     for letters, count in codes:
         for counter, letter in zip(counts, letters, strict=True):

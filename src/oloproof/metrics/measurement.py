@@ -94,8 +94,8 @@ class _Cell:
         }
 
 
-class Counted(Struct, frozen=True, gc=False):
-    """Where a case was counted: a value a slice, and a quantity a source, each once, in the order of the quantiles."""
+class CountedCase(Struct, frozen=True, gc=False):
+    """As what a case was counted: a value a slice, and a quantity a source, each source once, in the quantiles' order."""
 
     places: tuple[str, ...]
     amounts: tuple[Amount, ...]
@@ -126,7 +126,7 @@ class Measurement:
         self._tables: list[defaultdict[str, _Cell]] = [defaultdict(_Cell) for _ in self._placers]
         self._waiting: dict[tuple[tuple[str, ...], tuple[Word, ...], tuple[Amount, ...]], int] = {}
 
-    def add(self, case: Case, reading: Reading | None, judgments: Sequence[Judgment]) -> Counted:
+    def add(self, case: Case, reading: Reading | None, judgments: Sequence[Judgment]) -> CountedCase:
         """Count one case, and say where. ``reading`` None: no trajectory was recorded. One judgment a criterion, in
         their order."""
         words = tuple([judgment.verdict for judgment in judgments])
@@ -136,7 +136,7 @@ class Measurement:
         waiting[kind] = waiting.get(kind, 0) + 1
         if len(waiting) > _MOST_WAITING:
             self._settle()
-        return Counted(places if self.slices else (), amounts)
+        return CountedCase(places if self.slices else (), amounts)
 
     def _settle(self) -> None:
         """Count the waiting cases in their cells."""

@@ -86,6 +86,12 @@ class Reading:
         return control
 
 
+def final_answer(trajectory: Trajectory) -> Json:
+    """What the last ``final`` step says; None where there is no such step, or it does not say."""
+    final = Reading(trajectory).final
+    return None if final is None else final.arguments
+
+
 def _failed(call: Step, answer: Step | None, errors_recorded: bool) -> bool | None:
     first, second = call.error, UNSET if answer is None else answer.error
     if first is UNSET and second is UNSET:
@@ -113,12 +119,6 @@ def _answered_at_once(steps: Sequence[Step]) -> list[Step | None]:
             answers[-1] = step
             waiting = None
     return answers
-
-
-def final_answer(trajectory: Trajectory) -> Json:
-    """What the last ``final`` step says; None where there is no such step, or it does not say."""
-    final = Reading(trajectory).final
-    return None if final is None else final.arguments
 
 
 def _answers(steps: Sequence[Step], calls: int) -> list[Step | None]:

@@ -12,8 +12,7 @@ from oloproof.model.comparison import Comparison
 from oloproof.model.reading import Reading
 from oloproof.model.run import CaseRecord, Run
 from oloproof.model.tally import Move
-from oloproof.pipeline.comparing import Telling
-from oloproof.pipeline.parting import AttemptId
+from oloproof.pipeline.parting import AttemptId, TrialsToShow
 from oloproof.pipeline.ports import Baseline
 from oloproof.store import Store
 
@@ -35,12 +34,12 @@ class ChangedCase(Struct, frozen=True, kw_only=True):
 def changed_cases(store: Store, candidate: Run, baseline: Baseline, comparison: Comparison) -> Iterator[ChangedCase]:
     """Each case once, those that broke first; those that the candidate does not have are left out."""
     changes = _changes(comparison)
-    telling = Telling(store, candidate)
-    telling_was = Telling(store, baseline) if isinstance(baseline, Run) else None
+    shown = TrialsToShow(store, candidate)
+    shown_was = TrialsToShow(store, baseline) if isinstance(baseline, Run) else None
     for case_id, by_criterion in changes.items():
         criterion = next(iter(by_criterion))
-        now = _record(store, telling.attempt(case_id, criterion))
-        was = None if telling_was is None else _record(store, telling_was.attempt(case_id, criterion))
+        now = _record(store, shown.attempt(case_id, criterion))
+        was = None if shown_was is None else _record(store, shown_was.attempt(case_id, criterion))
         yield ChangedCase(case=case_id, changes=by_criterion, now=now, was=was, moves=_moves(now, was))
 
 

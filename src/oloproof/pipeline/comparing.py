@@ -18,7 +18,7 @@ from oloproof.model.run import Report, Run
 from oloproof.model.tally import Move
 from oloproof.pipeline.deciding import odd, report
 from oloproof.pipeline.identity import judged_by
-from oloproof.pipeline.parting import MOST_PARTINGS, AttemptId, parting_of
+from oloproof.pipeline.parting import MOST_PARTINGS, TrialsToShow, parting_of
 from oloproof.pipeline.ports import Baseline
 from oloproof.store import Store
 
@@ -155,32 +155,16 @@ def partings(store: Store, candidate: Run, baseline: Baseline, comparison: Compa
     if not isinstance(baseline, Run):
         return {}
     found: dict[str, str] = {}
-    telling = Telling(store, candidate), Telling(store, baseline)
+    shown = TrialsToShow(store, candidate), TrialsToShow(store, baseline)
     for criterion in comparison.criteria:
         changed = (criterion.broken_cases, criterion.lost_cases, criterion.fixed_cases)
         for case_id in (name for names in changed for name in names[:MOST_PARTINGS]):
             if case_id not in found and case_id not in comparison.only_in_baseline:
-                now, was = (each.attempt(case_id, criterion.id) for each in telling)
+                now, was = (each.attempt(case_id, criterion.id) for each in shown)
                 move = parting_of(store, now, was)
                 if move is not None:
                     found[case_id] = _worded(move)
     return found
-
-
-class Telling:
-    """Which trial of a case tells why it did not pass: the first that failed, else the first that is missing."""
-
-    def __init__(self, store: Store, run: Run) -> None:
-        self._run = run
-        self._trials: dict[str, list[tuple[int, str]]] = {}
-        for row in store.verdicts(run.id) if run.trials > 1 else ():
-            if row.trial <= run.trials:
-                self._trials.setdefault(row.case_id, []).append((row.trial, row.codes))
-
-    def attempt(self, case_id: str, criterion: str) -> AttemptId:
-        at = self._run.criteria.index(criterion)
-        trials = {letter: trial for trial, codes in reversed(self._trials.get(case_id, [])) for letter in codes[at]}
-        return self._run.id, case_id, trials.get("f", trials.get("m", 1))
 
 
 def _worded(move: Move) -> str:

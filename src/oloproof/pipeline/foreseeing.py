@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from oloproof import evaluators, gates
 from oloproof.metrics import Measurement, Repeated
-from oloproof.metrics.measurement import Counted
+from oloproof.metrics.measurement import CountedCase
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.comparison import Side
 from oloproof.model.decision import IntervalThreshold
@@ -49,7 +49,7 @@ def rehearsal(project: Project, *, stops_early: bool = False, related: bool = Fa
     return report(run, measured, project.policy, (), ())
 
 
-def _tried_again(project: Project, criteria: tuple[str, ...], counted: Counted) -> Measured:
+def _tried_again(project: Project, criteria: tuple[str, ...], counted: CountedCase) -> Measured:
     """Two cases of which each passed twice: what is computed where no value of a case is missing."""
     passed = "p" * len(criteria)
     sides = [Side(case_id, passed, counted.places, counted.amounts) for case_id in ("one", "two") for _ in range(2)]

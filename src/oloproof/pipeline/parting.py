@@ -5,6 +5,7 @@ from __future__ import annotations
 from oloproof import metrics
 from oloproof.errors import BrokenError
 from oloproof.model.reading import Reading
+from oloproof.model.run import Run
 from oloproof.model.tally import NOWHERE, Move
 from oloproof.model.trajectory import Step
 from oloproof.store import Store
@@ -31,3 +32,20 @@ def _calls(store: Store, attempt: AttemptId) -> list[Step] | None:
     except BrokenError:  # the recorded file is not what it was; where the calls part is not worth the report
         return None
     return None if trajectory is None else Reading(trajectory).calls
+
+
+class TrialsToShow:
+    """Which trial of a case tells why it did not pass: the first that failed, else the first that is missing."""
+
+    def __init__(self, store: Store, run: Run) -> None:
+        self._run = run
+        self._trials: dict[str, list[tuple[int, str]]] = {}
+        for row in store.verdicts(run.id) if run.trials > 1 else ():
+            if row.trial <= run.trials:
+                self._trials.setdefault(row.case_id, []).append((row.trial, row.codes))
+
+    def attempt(self, case_id: str, criterion: str) -> AttemptId:
+        """The attempt at the case that says most under the criterion."""
+        at = self._run.criteria.index(criterion)
+        first = {codes[at]: trial for trial, codes in reversed(self._trials.get(case_id, []))}
+        return self._run.id, case_id, first.get("f", first.get("m", 1))
