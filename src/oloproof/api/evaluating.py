@@ -155,7 +155,11 @@ def _run(project: Project, cases: Cases, request: pipeline.Request, code: GivenC
 
 
 class _Interrupted(pipeline.Watch):
-    """Ends the run at the first Ctrl-C: the case that it meets is an error, and no other begins."""
+    """Ends the run at the first Ctrl-C: the case that it meets is an error, and no other begins.
+
+    A command lets the cases in its workers finish first. Here the function runs in the thread that hears the signal, so
+    that the first one must get through to it: a function that hangs would never finish.
+    """
 
     def __init__(self) -> None:
         self.was_interrupted = False
@@ -166,7 +170,8 @@ class _Interrupted(pipeline.Watch):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Where Python's own handler is at work, and in the thread that has one."""
+        """Hear the signal while a run goes on. Where a program has a handler of its own, that is how it is interrupted,
+        and stays; and only the main thread may have one."""
         mine = threading.current_thread() is threading.main_thread()
         if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             yield

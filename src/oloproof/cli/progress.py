@@ -113,6 +113,9 @@ def watched(run_id_file: Path | None = None, *, stream: EventStream | None = Non
 
 
 def _stop_on_interrupt(stop: Callable[[], None]) -> None:
+    """Cases run in workers, which do not hear Ctrl-C: at the first one they finish what they are at, and the run is
+    concluded with it. The second is Python's own."""
+
     def first(_signal: int, _frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # at once: the second may follow on its heels
         stop()

@@ -95,7 +95,7 @@ class _Cell:
 
 
 class CountedCase(Struct, frozen=True, gc=False):
-    """As what a case was counted: a value a slice, and a quantity a source, each source once, in the quantiles' order."""
+    """As what a case was counted: a value a slice, and a quantity a source, each once, in the quantiles' order."""
 
     places: tuple[str, ...]
     amounts: tuple[Amount, ...]

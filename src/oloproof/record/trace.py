@@ -113,7 +113,7 @@ class Trace:
         self, tool_name: str, arguments: Any = None, *, call_id: str | None = None, **fields: Unpack[StepFields]
     ) -> int:
         """A tool is called. ``arguments`` None means that they are not recorded; ``{}`` means that there are none."""
-        if fields or self._fields or not _are_plain(tool_name, call_id):
+        if not _is_plain(fields, self._fields, tool_name, call_id):
             return self._record("tool_call", fields, tool_name=tool_name, arguments=arguments, call_id=call_id)
         arguments = snapshot(arguments)
         return self._put(Step(index=0, kind="tool_call", tool_name=tool_name, arguments=arguments, call_id=call_id))
@@ -128,7 +128,7 @@ class Trace:
         **fields: Unpack[StepFields],
     ) -> int:
         """A tool answered. ``error`` None means that it is known not to have failed."""
-        if fields or self._fields or not _are_plain(tool_name, call_id) or not (error is UNSET or error is None):
+        if not _is_plain(fields, self._fields, tool_name, call_id) or not (error is UNSET or error is None):
             return self._record("tool_result", fields, tool_name=tool_name, result=result, error=error, call_id=call_id)
         kept = result if result is UNSET else snapshot(result)
         return self._put(
@@ -191,7 +191,7 @@ class Trace:
             progress.ending = Finished(terminal_status, truncated)
 
     def _say(self, kind: StepKind, content: Any, fields: StepFields) -> int:
-        if fields or self._fields:
+        if fields or self._fields:  # without these it is plain: there is no name
             return self._record(kind, fields, arguments=content)
         return self._put(Step(index=0, kind=kind, arguments=snapshot(content)))
 
@@ -201,8 +201,10 @@ class Trace:
         return self._put(AgentStep(index=len(self._progress.kinds) + 1, kind=kind, **own, **given))
 
     def _put(self, step: Step) -> int:
-        """Keep a step that is right by itself. Its values were copied before the lock is taken, since copying may run
-        user code; its number is settled inside."""
+        """Keep a step that is right by itself, as a plain one is and as :meth:`_record` makes it.
+
+        Its values were copied before the lock is taken, since copying may run user code; its number is settled inside.
+        """
         progress = self._progress
         kinds = progress.kinds
         with progress.sink.lock:
@@ -231,8 +233,12 @@ class Trace:
             raise RecordError("nothing can be recorded any more: the trace's block has ended", code=RECORD_IS_OVER)
 
 
-def _are_plain(tool_name: Any, call_id: Any) -> bool:
-    """Most names are, and there is nothing to settle or to refuse in a step that has no more than such."""
+def _is_plain(fields: StepFields, view: StepFields, tool_name: Any, call_id: Any) -> bool:
+    """Whether a step of these names is one in which :class:`AgentStep` would find nothing to settle and nothing to
+    refuse: it has no further fields, its own or its view's, and its names are texts as they should be. Most steps are,
+    and checking one costs more than recording it."""
+    if fields or view:
+        return False
     is_name = type(tool_name) is str and tool_name.isascii() and tool_name != ""
     return is_name and (call_id is None or (type(call_id) is str and call_id.isascii()))
 
