@@ -51,7 +51,7 @@ def read(text: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_interrupted_run_says_so_last(tmp_path: Path, times: int) -> None:
-    directory = project(tmp_path, app=BLOCKED, cases=answered(*["yes"] * 40))
+    directory = project(tmp_path, app=BLOCKED, cases=answered(*["yes"] * 200))
     os.mkfifo(directory / "release")
     with started(directory, "run", "--json-events", "--concurrency", "2") as process:
         assert process.stdout is not None

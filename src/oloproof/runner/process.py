@@ -10,8 +10,8 @@ import socket
 import subprocess
 import sys
 from contextlib import ExitStack, suppress
-from math import ceil
-from time import monotonic
+from math import ceil, inf
+from time import monotonic, sleep
 
 from msgspec import Struct
 
@@ -38,6 +38,11 @@ TEARDOWN_S = 30.0
 GOODBYE_S = 2.0
 """How long a worker may take to end normally (exit hooks, threads of its own) before it is killed."""
 
+GATHER_S = 0.001
+"""How long words are let come together that come a few at a time, one behind the other, while the worker waits for
+none: each time that this process is woken costs both as much as a short case does."""
+
+_FEW = 32
 _READ_BYTES = 256 * 1024
 _LAST_READS = 16
 """How often a dead worker's link is read: a process that it left behind may write to it without end."""
@@ -124,6 +129,7 @@ class WorkerProcess:
         self._lines = Lines(2 * MAX_LINE_BYTES)
         self._unsent = bytearray()
         self._dismissed_at: float | None = None
+        self._heard_few_at = -inf
         self._opened = ExitStack()
         with ExitStack() as ours, ExitStack() as theirs:
             self._link, link = socket.socketpair()
@@ -156,12 +162,16 @@ class WorkerProcess:
         self._unsent += b"".join(encode(order) + b"\n" for order in orders)
         self._flush()
 
-    def receive(self, wait_s: float) -> list[Word | Garbled]:
-        """What the worker says; an empty list after ``wait_s`` seconds, or when woken.
+    def receive(self, wait_s: float, *, has_orders: bool = False) -> list[Word | Garbled]:
+        """What the worker says; an empty list after ``wait_s`` seconds, or when woken. A worker that ``has_orders``
+        enough waits for nothing, and may be heard a little later.
 
         Errors: WorkerEnded, after everything that it said before has been received.
         """
-        until = monotonic() + wait_s
+        now = monotonic()
+        until = now + wait_s
+        if has_orders and now < self._heard_few_at + GATHER_S:
+            sleep(GATHER_S)
         while True:
             left = max(0.0, until - monotonic())
             ready = {key.fd for key, _ in self._selector.select(min(left, HEARD_S))}
@@ -172,6 +182,7 @@ class WorkerProcess:
                 data = self._read()
                 words = self._words_in(data or b"")
                 if words:
+                    self._heard_few_at = monotonic() if len(words) < _FEW else -inf
                     return words
                 if data == b"" or (ended and data is None):
                     raise WorkerEnded(self._how_it_ended())

@@ -45,7 +45,7 @@ GRACE_S = 2.0
 FRUITLESS_WORKERS = 3
 """How many workers in a row may end before they begin anything, until there will be no other."""
 
-AHEAD = 32
+AHEAD = 64
 """Orders that wait inside the worker."""
 
 SHARED = b"[several cases ran at once: what their threads and child processes printed is no single case's]\n"
@@ -305,7 +305,8 @@ class Supervisor(Generic[Job, Result]):
             return
         limit = self._load.timeout_s + GRACE_S
         try:
-            words = worker.receive(max(0.0, min(self._silent_since + limit - now, launch_s)))
+            has_orders = len(self._held) - self._concurrency > self._ahead // 4
+            words = worker.receive(max(0.0, min(self._silent_since + limit - now, launch_s)), has_orders=has_orders)
         except WorkerEnded as exc:
             self._bury(worker, f"the worker process {exc}", late=False)
             return
