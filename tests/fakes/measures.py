@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from oloproof.metrics import Measurement
 from oloproof.model.case import Case
 from oloproof.model.judgment import Judgment
+from oloproof.model.measured import Measured
 from oloproof.model.project import QuantileSpec, SliceSpec
 from oloproof.model.reading import Reading
-from oloproof.model.tally import Measured
 
 
 def measure(

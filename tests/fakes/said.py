@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from golden.specimens import support
 from oloproof.model.comparison import Comparison, CriterionPairs
 from oloproof.model.decision import Approval, CountFinding, Decision, Gate
+from oloproof.model.measured import ErrorGroup, Measured, Rate, SliceGroup
 from oloproof.model.places import Place, Places
 from oloproof.model.run import Report, SystemIdentity
-from oloproof.model.tally import ErrorGroup, Measured, PairTable, Rate, SliceGroup, Tally
+from oloproof.model.tally import PairTable, Tally
 from oloproof.reports.view import VerdictRow
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import PASS, Judgment, excluded, missing
+from oloproof.model.measured import Measured, Quantile, Rate, SliceGroup
 from oloproof.model.run import CaseRecord, Run, SystemIdentity
-from oloproof.model.tally import Distribution, Measured, Quantile, Rate, SliceGroup, Tally
+from oloproof.model.tally import Distribution, Tally
 from oloproof.model.trajectory import Step, Trajectory
 from oloproof.store import SourceRef, Store, StoredCase, stored_case
 

@@ -20,21 +20,12 @@ from oloproof.model.decision import (
     RateFinding,
 )
 from oloproof.model.judgment import Judgment
+from oloproof.model.measured import ErrorGroup, Measured, Quantile, Rate, SliceGroup
 from oloproof.model.places import Place, Places
 from oloproof.model.run import CaseRecord, IntervalChoice, Report, Run, SystemIdentity
+from oloproof.model.slice_values import OTHERS, UNPLACED
 from oloproof.model.stopping import EarlyStopping, Saved, Settled, Stopping
-from oloproof.model.tally import (
-    OTHERS,
-    UNPLACED,
-    Distribution,
-    ErrorGroup,
-    Measured,
-    PairTable,
-    Quantile,
-    Rate,
-    SliceGroup,
-    Tally,
-)
+from oloproof.model.tally import Distribution, PairTable, Tally
 from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
 from oloproof.reports.view import VerdictRow
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from oloproof.metrics import Repeated
+from oloproof.model.alignment import Move
 from oloproof.model.comparison import Side
 from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy
+from oloproof.model.measured import Measured
 from oloproof.model.project import PassKSpec, QuantileSpec, SliceSpec
 from oloproof.model.run import Report, Run, SystemIdentity
-from oloproof.model.tally import AtLeast, Measured, Move
+from oloproof.model.tally import AtLeast
 from oloproof.pipeline import report
 
 NASTY = "<b>\x1b[31m|case`"

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from oloproof.gates import approval_digest, decide, verdict
 from oloproof.model.decision import Approval, Decision, IntervalThreshold, ObservedCount, Policy, RateFinding, Rule
-from oloproof.model.tally import Distribution, Measured, Quantile, Rate, Tally
+from oloproof.model.measured import Measured, Quantile, Rate
+from oloproof.model.tally import Distribution, Tally
 
 counts = st.integers(0, 12)
 tallies = st.builds(Tally, counts, counts, counts, counts)

@@ -15,8 +15,9 @@ from oloproof.gates import decide, verdict
 from oloproof.gates.stopping import Course, Standing, Suite, launch_order
 from oloproof.model.decision import IntervalThreshold, MaxNewFailures, ObservedCount, Policy, Rule
 from oloproof.model.judgment import Word
+from oloproof.model.measured import Measured, Quantile, Rate
 from oloproof.model.stopping import Settled, Stopping
-from oloproof.model.tally import Amount, AtLeast, Distribution, Measured, Quantile, Rate, Tally
+from oloproof.model.tally import Amount, AtLeast, Distribution, Tally
 from oloproof.stats import sequential
 
 CRITERIA = ("right", "safe")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oloproof.metrics import parse_slice, placer
 from oloproof.model.case import Case
 from oloproof.model.reading import Reading
-from oloproof.model.tally import UNPLACED
+from oloproof.model.slice_values import UNPLACED
 from oloproof.model.trajectory import Step, Trajectory
 
 # `terminal_status` is as recorded, whatever follows.

@@ -11,9 +11,11 @@ from fakes.measures import measure
 from oloproof.metrics import MAX_VALUES, Measurement, measurement, observe, parse_slice
 from oloproof.model.case import Case
 from oloproof.model.judgment import PASS, Judgment, excluded, missing
+from oloproof.model.measured import Measured, Quantile, Rate
 from oloproof.model.project import QuantileSpec
 from oloproof.model.reading import Reading
-from oloproof.model.tally import OTHERS, AtLeast, Distribution, Measured, Quantile, Rate, Tally
+from oloproof.model.slice_values import OTHERS
+from oloproof.model.tally import AtLeast, Distribution, Tally
 from oloproof.model.trajectory import Step, Trajectory
 
 CRITERIA = ("a", "b")

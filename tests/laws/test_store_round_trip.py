@@ -13,9 +13,10 @@ from fakes import stored
 from oloproof.importers.recordings import decode, encode
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.judgment import EXCLUDED_REASONS, MISSING_REASONS, Judgment
+from oloproof.model.measured import Measured, Quantile, Rate, SliceGroup
 from oloproof.model.recording import Recording, to_attempt, to_case
 from oloproof.model.run import CaseRecord
-from oloproof.model.tally import Distribution, Measured, Quantile, Rate, SliceGroup, Tally
+from oloproof.model.tally import Distribution, Tally
 from oloproof.store import RunDigest, SourceRef, Store, codec, file_digest, stored_case
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from oloproof.model.evidence import Evaluator, Evidence
 from oloproof.model.judgment import Judgment
-from oloproof.model.tally import ErrorGroup
+from oloproof.model.measured import ErrorGroup
 
 MOST_GROUPS = 20
 """Messages that are told apart; who has more of them hardly has as many causes."""

@@ -7,8 +7,9 @@ from itertools import groupby
 from typing import get_args
 
 from oloproof.model.decision import Decision, Policy, RateFinding, State
+from oloproof.model.measured import Measured, PassK, Quantile, Rate
 from oloproof.model.project import METADATA_PREFIX
-from oloproof.model.tally import NONE, UNPLACED, Measured, PassK, Quantile, Rate
+from oloproof.model.slice_values import NONE, UNPLACED
 from oloproof.stats.level import tail
 from oloproof.stats.rounding import percent_upper
 

@@ -40,8 +40,9 @@ from oloproof.model.decision import (
     Superiority,
     kind_of,
 )
+from oloproof.model.measured import Measured, Metric, PassK, Quantile, Rate
 from oloproof.model.stopping import Stopping
-from oloproof.model.tally import Clusters, Measured, Metric, PassK, Quantile, Rate
+from oloproof.model.tally import Clusters
 
 _STANDS: frozenset[Reason] = frozenset({"observed_failures_exceed_limit", "new_failures_exceed_limit", "no_baseline"})
 """What no demand on the evidence changes: what failed or broke did so, however few cases ran and however many are

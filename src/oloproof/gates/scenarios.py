@@ -10,8 +10,8 @@ from msgspec import Struct, field
 
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import IntervalThreshold, ObservedCount, PairRule, Policy, Rule
+from oloproof.model.measured import Measured, Metric, Quantile, Rate
 from oloproof.model.plan import Scenario
-from oloproof.model.tally import Measured, Metric, Quantile, Rate
 
 # How many failures there are in truth, as a multiple of those that a rule allows, and with that on what share of pairs
 # two runs disagree where nothing else is known.

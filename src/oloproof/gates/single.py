@@ -26,8 +26,9 @@ from oloproof.model.decision import (
     Reason,
     State,
 )
+from oloproof.model.measured import PassK, Quantile
 from oloproof.model.stopping import Settled
-from oloproof.model.tally import Clusters, PassK, Quantile, Tally
+from oloproof.model.tally import Clusters, Tally
 from oloproof.stats import proportion, quantile, trials
 from oloproof.stats.boundaries import Boundaries, boundaries
 from oloproof.stats.counts import at_most_failures

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from oloproof.model.tally import Move
+from oloproof.model.alignment import Move
 from oloproof.model.trajectory import Step
 from oloproof.model.values import CONFLICT, UNKNOWN, unify
 

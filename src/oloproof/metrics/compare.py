@@ -23,7 +23,8 @@ from oloproof.model.comparison import (
     Sides,
     SlicePairs,
 )
-from oloproof.model.tally import UNPLACED, Amount, AtLeast, Tally
+from oloproof.model.slice_values import UNPLACED
+from oloproof.model.tally import Amount, AtLeast, Tally
 
 
 def compare(

@@ -19,22 +19,11 @@ from oloproof.metrics.quantities import UNITS, observe
 from oloproof.metrics.slices import Placer, labels, placer
 from oloproof.model.case import Case
 from oloproof.model.judgment import Judgment, Word
+from oloproof.model.measured import MIN_SLICE_SUPPORT, Measured, Metric, Quantile, Rate, SliceGroup
 from oloproof.model.project import QuantileSpec, QuantitySource, SliceSpec
 from oloproof.model.reading import Reading
-from oloproof.model.tally import (
-    MIN_SLICE_SUPPORT,
-    OTHERS,
-    UNPLACED,
-    Amount,
-    AtLeast,
-    Distribution,
-    Measured,
-    Metric,
-    Quantile,
-    Rate,
-    SliceGroup,
-    Tally,
-)
+from oloproof.model.slice_values import OTHERS, UNPLACED
+from oloproof.model.tally import Amount, AtLeast, Distribution, Tally
 
 MAX_VALUES = 50
 """Values of one slice that are measured, by support; the cases of the others are only counted."""

@@ -16,22 +16,10 @@ from msgspec.structs import replace
 from oloproof.metrics.measurement import slice_groups
 from oloproof.metrics.quantities import UNITS, distribution
 from oloproof.model.comparison import Side, Sides
+from oloproof.model.measured import Flaky, Measured, Metric, PassK, Quantile, Rate, SliceGroup
 from oloproof.model.project import PassKSpec, QuantileSpec, SliceSpec
-from oloproof.model.tally import (
-    UNPLACED,
-    Amount,
-    AtLeast,
-    CaseTrials,
-    Clusters,
-    Flaky,
-    Measured,
-    Metric,
-    PassK,
-    Quantile,
-    Rate,
-    SliceGroup,
-    Tally,
-)
+from oloproof.model.slice_values import UNPLACED
+from oloproof.model.tally import Amount, AtLeast, CaseTrials, Clusters, Tally
 
 
 class Repeated(NamedTuple):

@@ -16,7 +16,7 @@ from oloproof.errors import did_you_mean
 from oloproof.model.case import Case
 from oloproof.model.project import METADATA_PREFIX, SliceKind, SliceSpec
 from oloproof.model.reading import Reading
-from oloproof.model.tally import NONE, UNPLACED, value_text
+from oloproof.model.slice_values import NONE, UNPLACED, value_text
 from oloproof.model.trajectory import Step
 from oloproof.model.values import CONFLICT, UNKNOWN, equal, has_unrepresentable, lookup_known, unify
 

@@ -1,4 +1,4 @@
-"""Calls beside the ones that a reference declares, row by row: what a failed comparison looks like."""
+"""Calls beside others, row by row: beside those that a reference declares, and beside those of another trajectory."""
 
 from __future__ import annotations
 
@@ -32,3 +32,17 @@ class Alignment(Struct, frozen=True, kw_only=True):
     rows: tuple[AlignedCall, ...]
     ordered: bool
     alternative: int | None = None
+
+
+class Move(Struct, frozen=True):
+    """One row of two trajectories' calls side by side. ``now`` and ``was`` are step indexes, None where that side has
+    no such call."""
+
+    kind: Literal["same", "inserted", "deleted", "changed_arguments"]
+    tool: str
+    now: int | None
+    was: int | None
+
+
+NOWHERE = Move("same", "", None, None)
+"""Where the calls of two trajectories part that do not."""

@@ -11,9 +11,10 @@ from msgspec import UNSET, Struct, field
 from oloproof.model.case import Case, Infrastructure
 from oloproof.model.decision import Policy
 from oloproof.model.evidence import Evaluator
+from oloproof.model.measured import MIN_SLICE_SUPPORT, PassKind
 from oloproof.model.redaction import SPARE_CHARS, Redaction
 from oloproof.model.run import IntervalChoice
-from oloproof.model.tally import MIN_SLICE_SUPPORT, PassKind, value_text
+from oloproof.model.slice_values import value_text
 from oloproof.model.values import lookup
 
 SliceKind = Literal[

@@ -11,9 +11,9 @@ from oloproof.model.case import Attempt, Case
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Approval, Decision, Gate, IntervalMethod, Policy
 from oloproof.model.judgment import Judgment
+from oloproof.model.measured import Measured
 from oloproof.model.redaction import Redacted
 from oloproof.model.stopping import Stopping
-from oloproof.model.tally import Measured
 
 RunStatus = Literal["running", "complete", "stopped_early", "interrupted", "broken"]
 

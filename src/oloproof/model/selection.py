@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from oloproof.model.case import Case
 from oloproof.model.project import METADATA_PREFIX
-from oloproof.model.tally import RESERVED, value_text
+from oloproof.model.slice_values import RESERVED, value_text
 from oloproof.model.values import lookup
 
 

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from oloproof import metrics
 from oloproof.errors import BrokenError
+from oloproof.model.alignment import Move
 from oloproof.model.comparison import Comparison
 from oloproof.model.reading import Reading
 from oloproof.model.run import CaseRecord, Run
-from oloproof.model.tally import Move
 from oloproof.pipeline.parting import AttemptId, TrialsToShow
 from oloproof.pipeline.ports import Baseline
 from oloproof.store import Store

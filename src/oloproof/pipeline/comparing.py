@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from oloproof import metrics
 from oloproof.errors import BrokenError, Problem, UsageError
+from oloproof.model.alignment import Move
 from oloproof.model.case import Case
 from oloproof.model.collector import collector_paused
 from oloproof.model.comparison import Comparison, Membership, Sides
 from oloproof.model.decision import Policy
 from oloproof.model.project import Project, RecordedSystem
 from oloproof.model.run import Report, Run
-from oloproof.model.tally import Move
 from oloproof.pipeline.deciding import odd, report
 from oloproof.pipeline.identity import judged_by
 from oloproof.pipeline.parting import MOST_PARTINGS, TrialsToShow, parting_of

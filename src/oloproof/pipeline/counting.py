@@ -17,9 +17,9 @@ from oloproof.model.collector import collector_paused
 from oloproof.model.events import Event
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment, missing
+from oloproof.model.measured import Measured, with_vacuous
 from oloproof.model.project import METADATA_PREFIX, Project
 from oloproof.model.run import Run, RunStatus, TakenOver
-from oloproof.model.tally import Measured, with_vacuous
 from oloproof.pipeline.parting import MOST_PARTINGS, parting_of
 from oloproof.pipeline.ports import Ports, rfc3339
 from oloproof.pipeline.redacting import RedactionTally, judged, measured_as

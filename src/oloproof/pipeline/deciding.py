@@ -8,9 +8,9 @@ from oloproof import gates
 from oloproof.errors import MOST_PROBLEMS, PRECEDENCE, BrokenError, ExitCode, Problem, UsageError
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Approval, Decision, Gate, Policy
+from oloproof.model.measured import Measured, Quantile
 from oloproof.model.project import Project
 from oloproof.model.run import Report, Run
-from oloproof.model.tally import Measured, Quantile
 from oloproof.pipeline.ports import Ports, rfc3339
 from oloproof.store import Store
 

@@ -13,11 +13,11 @@ from oloproof.model.comparison import Side
 from oloproof.model.decision import IntervalThreshold
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import PASS, missing
+from oloproof.model.measured import Measured
 from oloproof.model.project import Project
 from oloproof.model.reading import Reading
 from oloproof.model.run import Report, Run, SystemIdentity
 from oloproof.model.stopping import Stopping
-from oloproof.model.tally import Measured
 from oloproof.model.trajectory import Trajectory
 from oloproof.pipeline.deciding import report
 from oloproof.project import Cases

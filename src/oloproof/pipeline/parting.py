@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from oloproof import metrics
 from oloproof.errors import BrokenError
+from oloproof.model.alignment import NOWHERE, Move
 from oloproof.model.reading import Reading
 from oloproof.model.run import Run
-from oloproof.model.tally import NOWHERE, Move
 from oloproof.model.trajectory import Step
 from oloproof.store import Store
 

@@ -12,10 +12,10 @@ from oloproof.gates.flips import gate_flips
 from oloproof.gates.plan import plan
 from oloproof.gates.scenarios import Assumptions, observed_scenario, scenarios
 from oloproof.model.decision import Policy
+from oloproof.model.measured import Measured, PassK, Quantile, Rate
 from oloproof.model.plan import Scenario, SuitePlan
 from oloproof.model.project import Project
 from oloproof.model.run import Report
-from oloproof.model.tally import Measured, PassK, Quantile, Rate
 from oloproof.pipeline.foreseeing import applicable
 from oloproof.project import Cases
 

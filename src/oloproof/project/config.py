@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.model.decision import Policy
+from oloproof.model.measured import MIN_SLICE_SUPPORT
 from oloproof.model.project import (
     ImportSpec,
     Project,
@@ -21,7 +22,6 @@ from oloproof.model.project import (
 )
 from oloproof.model.redaction import Redaction
 from oloproof.model.run import IntervalChoice
-from oloproof.model.tally import MIN_SLICE_SUPPORT
 from oloproof.project import codes, shape
 from oloproof.project.codes import CONFIG
 from oloproof.project.executors import idle_executor, read_executor

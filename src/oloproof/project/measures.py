@@ -12,8 +12,8 @@ from oloproof.evaluators import EVALUATORS, EvaluatorBase, UserEvaluator
 from oloproof.evaluators.base import ConfigError
 from oloproof.metrics.slices import parse_slice
 from oloproof.model.evidence import Evaluator
+from oloproof.model.measured import PassKind
 from oloproof.model.project import PassKSpec, QuantileSpec, SliceSpec, UserEvaluatorSpec
-from oloproof.model.tally import PassKind
 from oloproof.plugins import Plugin, installed
 from oloproof.project import codes, shape
 from oloproof.project.meant import did_you_mean_form

@@ -13,11 +13,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from oloproof.model.case import Infrastructure
 from oloproof.model.decision import IntervalMethod, Policy
+from oloproof.model.measured import MIN_SLICE_SUPPORT
 from oloproof.model.project import MOST_TRIALS, Executor, Isolation, QuantitySource, Retry, Shipping, TraceFormat
 from oloproof.model.redaction import RULE_NAME
 from oloproof.model.run import IntervalChoice
 from oloproof.model.stopping import StopMethod
-from oloproof.model.tally import MIN_SLICE_SUPPORT
 
 Name = Annotated[str, Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=1)]

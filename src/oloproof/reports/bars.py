@@ -24,8 +24,9 @@ from oloproof.model.decision import (
     QuantileFinding,
     RateFinding,
 )
+from oloproof.model.measured import Metric, Quantile, Rate
 from oloproof.model.run import Report
-from oloproof.model.tally import Distribution, Metric, PairTable, Quantile, Rate, Tally
+from oloproof.model.tally import Distribution, PairTable, Tally
 from oloproof.reports.figures import Figures, figures, percent_of, quantity_text, run_figures
 from oloproof.reports.inert import inert
 from oloproof.stats import paired

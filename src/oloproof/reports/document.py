@@ -17,9 +17,9 @@ from oloproof.model.alignment import AlignedCall, Alignment
 from oloproof.model.case import AttemptError, Case
 from oloproof.model.decision import Gate
 from oloproof.model.judgment import Judgment
+from oloproof.model.measured import ErrorGroup
 from oloproof.model.run import CaseRecord, Report, Run
 from oloproof.model.stopping import Stopping
-from oloproof.model.tally import ErrorGroup
 from oloproof.model.trajectory import Trajectory
 from oloproof.reports.comparison import baseline_document, comparison_document
 from oloproof.reports.findings import Document, decisions, flakiness, settled_document, slice_group, whole_metric

@@ -12,9 +12,10 @@ from typing import assert_never
 
 from msgspec import Struct
 
+from oloproof.model.measured import Metric, PassK, Quantile, Rate
 from oloproof.model.run import IntervalChoice, Run
 from oloproof.model.stopping import Stopping
-from oloproof.model.tally import Clusters, Metric, PassK, Quantile, Rate, Tally
+from oloproof.model.tally import Clusters, Tally
 from oloproof.stats import proportion, quantile, trials
 from oloproof.stats.rounding import percent_estimate, percent_lower, percent_upper
 

@@ -16,9 +16,10 @@ from oloproof.model.decision import (
     QuantileFinding,
     RateFinding,
 )
+from oloproof.model.measured import Flaky, Metric, PassK, Quantile, Rate, SliceGroup
 from oloproof.model.run import IntervalChoice, Report, Run
 from oloproof.model.stopping import Settled
-from oloproof.model.tally import Flaky, Metric, PassK, Quantile, Rate, SliceGroup, Tally
+from oloproof.model.tally import Tally
 from oloproof.reports.figures import Figures, figures, full_run, run_figures
 from oloproof.reports.rest import RestTest
 from oloproof.reports.settling import settling_document, settling_of

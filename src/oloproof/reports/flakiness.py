@@ -7,7 +7,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from oloproof.model.tally import Flaky
+from oloproof.model.measured import Flaky
 from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import inert
 

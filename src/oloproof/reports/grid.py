@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oloproof.model.tally import Measured, Rate, SliceGroup
+from oloproof.model.measured import Measured, Rate, SliceGroup
 from oloproof.reports.figures import NOTHING, VACUOUS, estimate_text, rate_estimate, rate_text
 from oloproof.reports.inert import inert
 from oloproof.reports.shapes import Table

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from oloproof.errors import counted
 from oloproof.model.decision import CountFinding, Decision, PairFinding, RateFinding
+from oloproof.model.measured import ErrorGroup
 from oloproof.model.run import Report
-from oloproof.model.tally import ErrorGroup
 from oloproof.reports.inert import NAME_LIMIT, inert
 from oloproof.reports.settling import settling_of
 from oloproof.reports.shapes import Fact

@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from oloproof.model.measured import Measured, Rate
 from oloproof.model.run import Report
-from oloproof.model.tally import OTHERS, UNPLACED, Measured, Rate, Tally
+from oloproof.model.slice_values import OTHERS, UNPLACED
+from oloproof.model.tally import Tally
 from oloproof.reports.figures import rate_text
 from oloproof.reports.inert import inert
 from oloproof.reports.pairs import p_text

@@ -22,7 +22,8 @@ from oloproof.model.decision import (
     RateFinding,
     Superiority,
 )
-from oloproof.model.tally import Quantile, Tally
+from oloproof.model.measured import Quantile
+from oloproof.model.tally import Tally
 from oloproof.reports.words import Subject
 from oloproof.stats import paired, planning, quantile
 

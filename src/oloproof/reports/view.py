@@ -18,8 +18,9 @@ from oloproof.errors import counted
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Gate, Outcome, State
 from oloproof.model.judgment import Word
+from oloproof.model.measured import Metric
 from oloproof.model.run import Report, Run
-from oloproof.model.tally import Metric, Tally
+from oloproof.model.tally import Tally
 from oloproof.reports import words
 from oloproof.reports.comparison import changes_in_words, criteria_tables
 from oloproof.reports.figures import (

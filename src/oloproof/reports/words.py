@@ -28,8 +28,8 @@ from oloproof.model.decision import (
     RateFinding,
     Rule,
 )
+from oloproof.model.measured import Metric, Quantile, Rate
 from oloproof.model.run import Report
-from oloproof.model.tally import Metric, Quantile, Rate
 from oloproof.reports.figures import NO_BOUND, NOTHING, interval_text, percent_of, plain
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.pairs import pair_reason_in_words

@@ -16,10 +16,10 @@ from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.model.case import Attempt, AttemptError
 from oloproof.model.comparison import QuantileId, Side, Sides
 from oloproof.model.judgment import Judgment
+from oloproof.model.measured import Quantile
 from oloproof.model.recording import to_attempt, to_case
 from oloproof.model.redaction import has_marker
 from oloproof.model.run import CaseRecord, Run
-from oloproof.model.tally import Quantile
 from oloproof.store import codes
 from oloproof.store.codec import (
     Detail,

@@ -10,8 +10,8 @@ from typing import Any, Self, TypeVar
 from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Approval, Policy
+from oloproof.model.measured import Measured
 from oloproof.model.run import Run
-from oloproof.model.tally import Measured
 from oloproof.store import codes, names
 from oloproof.store.codec import from_json
 from oloproof.store.faults import store_errors

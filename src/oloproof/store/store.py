@@ -20,8 +20,8 @@ from oloproof.errors import BrokenError, Problem, UsageError
 from oloproof.model.case import Attempt
 from oloproof.model.comparison import Comparison
 from oloproof.model.decision import Approval, Policy
+from oloproof.model.measured import Measured
 from oloproof.model.run import Run, RunStatus
-from oloproof.model.tally import Measured
 from oloproof.store.cases import StoredCases
 from oloproof.store.codec import (
     Detail,

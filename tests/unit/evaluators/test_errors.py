@@ -4,7 +4,7 @@ from oloproof.evaluators import Contains, Errors
 from oloproof.model.case import Attempt, AttemptError, Case, ErrorKind
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import PASS, Judgment, missing
-from oloproof.model.tally import ErrorGroup
+from oloproof.model.measured import ErrorGroup
 
 EVALUATORS = [Contains(criterion="right", value="yes")]
 

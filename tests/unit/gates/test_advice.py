@@ -4,7 +4,8 @@ from typing import Any
 
 from oloproof.gates import decide, policy_warnings, warnings
 from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, RateFinding, Rule
-from oloproof.model.tally import Distribution, Measured, Metric, Quantile, Rate, SliceGroup, Tally
+from oloproof.model.measured import Measured, Metric, Quantile, Rate, SliceGroup
+from oloproof.model.tally import Distribution, Tally
 from oloproof.stats.rounding import achieved_error
 
 RIGHT = Rate("right", Tally(400))

@@ -12,7 +12,8 @@ import pytest
 from oloproof.gates import decide, outlook
 from oloproof.gates.outlook import MOST_CASES
 from oloproof.model.decision import IntervalThreshold, MaxNewFailures, ObservedCount, Policy, Rule, Superiority
-from oloproof.model.tally import Distribution, Measured, Quantile, Rate, Tally
+from oloproof.model.measured import Measured, Quantile, Rate
+from oloproof.model.tally import Distribution, Tally
 
 P95, P50 = Fraction("0.95"), Fraction("0.5")
 

@@ -18,7 +18,8 @@ from oloproof.model.decision import (
     Rule,
     Superiority,
 )
-from oloproof.model.tally import Distribution, Measured, PairTable, Quantile, Rate, Tally
+from oloproof.model.measured import Measured, Quantile, Rate
+from oloproof.model.tally import Distribution, PairTable, Tally
 
 MEASURED = Measured(
     1000, (Rate("right", Tally(900, 100)), Quantile("steps", "agent_steps", "0.5", "steps", Distribution()))

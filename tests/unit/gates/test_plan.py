@@ -24,8 +24,9 @@ from oloproof.model.decision import (
     Rule,
     Superiority,
 )
+from oloproof.model.measured import Measured, Quantile, Rate
 from oloproof.model.plan import CountedPlan, CountPlan, PairPlan, QuantilePlan, RatePlan, Scenario
-from oloproof.model.tally import Distribution, Measured, PairTable, Quantile, Rate, Tally
+from oloproof.model.tally import Distribution, PairTable, Tally
 
 NINE_TENTHS = Fraction("0.9")
 

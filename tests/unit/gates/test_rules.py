@@ -20,7 +20,8 @@ from oloproof.model.decision import (
     QuantileFinding,
     Rule,
 )
-from oloproof.model.tally import Distribution, Measured, Quantile, Rate, Tally
+from oloproof.model.measured import Measured, Quantile, Rate
+from oloproof.model.tally import Distribution, Tally
 from oloproof.stats import proportion
 from oloproof.stats.boundaries import boundaries
 

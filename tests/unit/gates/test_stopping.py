@@ -16,9 +16,10 @@ from oloproof.model.decision import (
     Superiority,
 )
 from oloproof.model.judgment import Word
+from oloproof.model.measured import Measured, Rate
 from oloproof.model.plan import CountedPlan, Scenario
 from oloproof.model.stopping import EarlyStopping, Settled, Stopping
-from oloproof.model.tally import AtLeast, Measured, Rate, Tally
+from oloproof.model.tally import AtLeast, Tally
 
 FLOOR = IntervalThreshold(id="floor", metric="right", min="0.8")
 CEILING = IntervalThreshold(id="ceiling", metric="right", max="0.2")

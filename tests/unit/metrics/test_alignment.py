@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oloproof.metrics.alignment import align, parting
-from oloproof.model.tally import Move
+from oloproof.model.alignment import Move
 from oloproof.model.trajectory import Step
 
 

@@ -4,7 +4,8 @@ from msgspec.structs import replace
 
 from oloproof.metrics.compare import compare
 from oloproof.model.comparison import Migration, QuantileId, Side, Sides
-from oloproof.model.tally import UNPLACED, AtLeast, PairTable, Tally
+from oloproof.model.slice_values import UNPLACED
+from oloproof.model.tally import AtLeast, PairTable, Tally
 
 STEPS = QuantileId("steps", "agent_steps", "0.5", "steps")
 

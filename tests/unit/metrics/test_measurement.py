@@ -6,9 +6,11 @@ from fakes.measures import measure
 from oloproof.metrics import MAX_VALUES, Measurement, parse_slice
 from oloproof.model.case import Case
 from oloproof.model.judgment import PASS, Judgment, excluded, missing
+from oloproof.model.measured import Quantile, Rate
 from oloproof.model.project import QuantileSpec
 from oloproof.model.reading import Reading
-from oloproof.model.tally import OTHERS, UNPLACED, Distribution, Quantile, Rate, Tally
+from oloproof.model.slice_values import OTHERS, UNPLACED
+from oloproof.model.tally import Distribution, Tally
 from oloproof.model.trajectory import Step, Trajectory
 
 FAIL = Judgment("fail")

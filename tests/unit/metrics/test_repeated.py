@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from oloproof.metrics import Repeated, by_case
 from oloproof.model.comparison import Side, Sides
+from oloproof.model.measured import PassK, Quantile, Rate
 from oloproof.model.project import PassKSpec, QuantileSpec, SliceSpec
-from oloproof.model.tally import UNPLACED, AtLeast, Clusters, Distribution, PassK, Quantile, Rate, Tally
+from oloproof.model.slice_values import UNPLACED
+from oloproof.model.tally import AtLeast, Clusters, Distribution, Tally
 from oloproof.stats.trials import Trials, counted
 
 pairs = st.lists(st.text("pfm", min_size=2, max_size=2), max_size=8)

@@ -6,7 +6,7 @@ from oloproof.metrics.slices import labels, parse_slice, placer
 from oloproof.model.case import Case
 from oloproof.model.project import SliceSpec
 from oloproof.model.reading import Reading
-from oloproof.model.tally import NONE, UNPLACED
+from oloproof.model.slice_values import NONE, UNPLACED
 from oloproof.model.trajectory import Step, Trajectory
 
 TAG = {"$unrepresentable": "float nan"}

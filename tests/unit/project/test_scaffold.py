@@ -9,7 +9,8 @@ import jsonschema
 import pytest
 
 from oloproof import gates
-from oloproof.model.tally import Measured, Rate, Tally
+from oloproof.model.measured import Measured, Rate
+from oloproof.model.tally import Tally
 from oloproof.project import load, read_cases, scaffold
 from oloproof.project.nodes import plain
 from oloproof.project.problems import Problems

@@ -6,7 +6,8 @@ from msgspec.structs import replace
 from golden import specimens, trials
 from oloproof.model.comparison import CriterionPairs
 from oloproof.model.decision import Decision, PairFinding
-from oloproof.model.tally import Distribution, Measured, PairTable, Quantile
+from oloproof.model.measured import Measured, Quantile
+from oloproof.model.tally import Distribution, PairTable
 from oloproof.reports.bars import Bar, bars, difference_bars
 from oloproof.reports.view import view
 

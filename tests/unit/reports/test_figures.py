@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oloproof.model.measured import Quantile, Rate
 from oloproof.model.run import IntervalChoice
-from oloproof.model.tally import Distribution, Quantile, Rate, Tally
+from oloproof.model.tally import Distribution, Tally
 from oloproof.reports.figures import (
     Figures,
     counts_text,

@@ -21,8 +21,9 @@ from oloproof.model.decision import (
     Reason,
     Rule,
 )
+from oloproof.model.measured import ErrorGroup
 from oloproof.model.run import Report
-from oloproof.model.tally import ErrorGroup, Tally
+from oloproof.model.tally import Tally
 from oloproof.reports.hints import Typed, errors_in_words, next_steps, shell_word
 from oloproof.reports.inert import inert
 from oloproof.reports.shapes import Fact

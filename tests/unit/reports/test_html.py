@@ -14,8 +14,9 @@ from golden import specimens
 from oloproof.model.alignment import AlignedCall, Alignment
 from oloproof.model.case import Case
 from oloproof.model.judgment import Judgment
+from oloproof.model.measured import Measured, Rate, SliceGroup
 from oloproof.model.run import CaseRecord, Run
-from oloproof.model.tally import Measured, Rate, SliceGroup, Tally
+from oloproof.model.tally import Tally
 from oloproof.reports.html import Entry, report_page
 from oloproof.reports.html.aligned import Line, aligned
 from oloproof.reports.html.parts import LEFT_OUT, UNREADABLE, packed

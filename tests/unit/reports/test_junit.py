@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from fakes.hostile import NASTY
 from golden.specimens import odd, support, triage, verdicts
 from oloproof.model.decision import Gate
+from oloproof.model.measured import Measured, Rate
 from oloproof.model.run import Report
-from oloproof.model.tally import Measured, Rate, Tally
+from oloproof.model.tally import Tally
 from oloproof.reports.inert import inert
 from oloproof.reports.junit import junit
 from oloproof.reports.view import VerdictRow, view

@@ -13,8 +13,9 @@ from fakes.hostile import NASTY
 from golden.specimens import odd, support, triage
 from oloproof.model.comparison import Comparison, CriterionPairs
 from oloproof.model.decision import Gate
+from oloproof.model.measured import Measured, Rate, SliceGroup
 from oloproof.model.run import Report
-from oloproof.model.tally import Measured, PairTable, Rate, SliceGroup, Tally
+from oloproof.model.tally import PairTable, Tally
 from oloproof.reports.comparison import MOST_FLIPS
 from oloproof.reports.inert import inert
 from oloproof.reports.markdown import LIMIT, MOST_FAILURES, render, render_comparison

@@ -8,7 +8,9 @@ from random import Random
 import pytest
 from scipy.stats import false_discovery_control, hypergeom
 
-from oloproof.model.tally import OTHERS, UNPLACED, Distribution, Measured, Quantile, Rate, SliceGroup, Tally
+from oloproof.model.measured import Measured, Quantile, Rate, SliceGroup
+from oloproof.model.slice_values import OTHERS, UNPLACED
+from oloproof.model.tally import Distribution, Tally
 from oloproof.reports.rest import MOST_ROWS, rest_note, rest_table, rest_tests
 
 

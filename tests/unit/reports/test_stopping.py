@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from oloproof.gates import decide
 from oloproof.model.decision import Gate, IntervalThreshold, Policy
+from oloproof.model.measured import Measured, Rate
 from oloproof.model.run import Report, Run, SystemIdentity
 from oloproof.model.stopping import EarlyStopping, Saved, Settled, Stopping
-from oloproof.model.tally import Measured, Rate, Tally
+from oloproof.model.tally import Tally
 from oloproof.reports.document import report_document
 from oloproof.reports.view import View, view
 

@@ -12,8 +12,9 @@ from rich.cells import cell_len
 from fakes.hostile import NASTY
 from golden.specimens import looping_case, odd, odd_case, support, triage, verdicts
 from oloproof.model.decision import Gate
+from oloproof.model.measured import Measured, Rate, SliceGroup
 from oloproof.model.run import Report
-from oloproof.model.tally import Measured, Rate, SliceGroup, Tally
+from oloproof.model.tally import Tally
 from oloproof.reports.case import case_view
 from oloproof.reports.inert import inert
 from oloproof.reports.lists import verdict_table

@@ -16,9 +16,10 @@ from oloproof.gates.stopping import Course, Suite
 from oloproof.model.comparison import Comparison, Migration, QuantileId, QuantilePairs
 from oloproof.model.decision import Confirmation, IntervalThreshold, ObservedCount, PairFinding, Policy, Rule
 from oloproof.model.judgment import Word
+from oloproof.model.measured import Measured, Quantile, Rate
 from oloproof.model.progress import Progress
 from oloproof.model.run import Report
-from oloproof.model.tally import Distribution, Measured, PairTable, Quantile, Rate, Tally
+from oloproof.model.tally import Distribution, PairTable, Tally
 from oloproof.reports import markdown, terminal
 from oloproof.reports.comparison import comparison_notes, comparison_tables
 from oloproof.reports.html import comparison_page, progress_page, report_page

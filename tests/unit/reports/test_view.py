@@ -14,8 +14,10 @@ from msgspec.structs import replace
 from fakes.hostile import NASTY
 from golden.specimens import odd, support, triage
 from oloproof.model.decision import Approval, Gate
+from oloproof.model.measured import Measured, Rate, SliceGroup
 from oloproof.model.run import IntervalChoice, Report, SystemIdentity
-from oloproof.model.tally import OTHERS, Measured, Rate, SliceGroup, Tally
+from oloproof.model.slice_values import OTHERS
+from oloproof.model.tally import Tally
 from oloproof.reports.shapes import Fact
 from oloproof.reports.view import view
 

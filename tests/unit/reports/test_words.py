@@ -23,7 +23,8 @@ from oloproof.model.decision import (
     Reason,
     Rule,
 )
-from oloproof.model.tally import Distribution, Metric, Quantile, Tally
+from oloproof.model.measured import Metric, Quantile
+from oloproof.model.tally import Distribution, Tally
 from oloproof.reports.words import Subject, achieved_error, gate_line, reason_in_words
 
 FINDING_FIELDS = ("minimum", "maximum", "lower", "upper", "false_pass", "false_fail")

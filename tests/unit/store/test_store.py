@@ -14,9 +14,9 @@ from oloproof.importers.recordings import decode, encode
 from oloproof.model.case import Case
 from oloproof.model.decision import Approval, IntervalThreshold, ObservedCount, Policy
 from oloproof.model.judgment import PASS
+from oloproof.model.measured import Measured
 from oloproof.model.recording import Recording
 from oloproof.model.run import CaseRecord
-from oloproof.model.tally import Measured
 from oloproof.store import AttemptVerdicts, SourceRef, Store, codec, file_digest, stored_case
 
 RUN = stored.run()

@@ -18,7 +18,7 @@ from golden.specimens import NASTY
 from oloproof.errors import BrokenError
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import PASS, Judgment
-from oloproof.model.tally import Measured
+from oloproof.model.measured import Measured
 from oloproof.store import Store, stored_case
 
 pytest.importorskip("starlette", reason="the extra oloproof[view] is not installed")

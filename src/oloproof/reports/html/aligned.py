@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
-from oloproof.model.tally import Move
+from oloproof.model.alignment import Move
 from oloproof.model.trajectory import Trajectory
 from oloproof.reports.inert import inert, inert_json
 

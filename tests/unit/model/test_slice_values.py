@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec import UNSET
 
-from oloproof.model.tally import value_text
+from oloproof.model.slice_values import value_text
 
 
 @pytest.mark.parametrize(
