@@ -30,7 +30,10 @@ MissingReason = Literal[
 ExcludedReason = Literal["no_declared_tools", "no_declared_route", "no_reference", "not_selected"]
 
 WORDS: Mapping[str, Word] = {"p": "pass", "f": "fail", "m": "missing", "x": "excluded"}
-"""Each word by the letter that stands for it where there are many."""
+"""Each word by the letter that stands for it where there are many: a case's codes are one letter a criterion."""
+
+LETTERS: Mapping[Word, str] = {word: letter for letter, word in WORDS.items()}
+"""The letter of each word."""
 
 MISSING_REASONS: tuple[str, ...] = get_args(MissingReason)
 EXCLUDED_REASONS: tuple[str, ...] = get_args(ExcludedReason)

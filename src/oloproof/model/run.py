@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -18,6 +18,10 @@ from oloproof.model.stopping import Stopping
 RunStatus = Literal["running", "complete", "stopped_early", "interrupted", "broken"]
 
 
+RECORDED: Final = "recorded "
+"""How the source of a system begins that was not run."""
+
+
 class SystemIdentity(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The system under test. ``source`` says what ran: ``callable app:run`` or ``recorded traces.jsonl``. ``code``
     identifies what it is made of, as far as anybody can see that; "" where nobody looked."""
@@ -26,6 +30,11 @@ class SystemIdentity(Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: str | None = None
     source: str = ""
     code: str = ""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Nothing was run: recordings of it were judged."""
+        return self.source.startswith(RECORDED)
 
 
 class IntervalChoice(Struct, frozen=True, kw_only=True):

@@ -75,6 +75,7 @@ def configured_identity(project: Project, source: str = "") -> SystemIdentity:
 def agreed_identity(project: Project, declared: runner.Declared) -> SystemIdentity:
     """The system's identity from the configuration and the decorator, which may both speak but not disagree."""
     spec = project.system
+    assert not isinstance(spec.kind, RecordedSystem)  # of which no code declares anything
     problems = [
         Problem(
             "OLO410",
@@ -106,12 +107,12 @@ def agreed_identity(project: Project, declared: runner.Declared) -> SystemIdenti
     return SystemIdentity(name=name, version=version, source=_source(spec.kind), code=declared.code)
 
 
-def _name_of(kind: LiveSystem | RecordedSystem) -> str | None:
+def _name_of(kind: LiveSystem) -> str | None:
     """What the configuration calls the system where nobody has named it, None where it does not."""
     return kind.target.split(":")[-1] if isinstance(kind, CallableSystem) else None
 
 
-def _source(kind: LiveSystem | RecordedSystem) -> str:
+def _source(kind: LiveSystem) -> str:
     match kind:
         case CallableSystem(target=target):
             return f"callable {target}"
@@ -119,7 +120,5 @@ def _source(kind: LiveSystem | RecordedSystem) -> str:
             return printable(f"command {shlex.join(command)}")
         case HttpSystem(url=url):
             return printable(f"http {url}")
-        case RecordedSystem(patterns=patterns):
-            return printable(f"recorded {' '.join(patterns)}")
         case _ as never:
             assert_never(never)

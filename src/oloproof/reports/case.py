@@ -97,7 +97,7 @@ def case_view(
         cut="" if trajectory is None else _cut(trajectory),
         constraints=() if trajectory is None else tuple(map(_constraint, trajectory.constraints)),
         judgments=tuple(_judgment(criterion, judgment) for criterion, judgment in record.judgments),
-        alignments=tuple(_alignment(criterion, aligned) for criterion, aligned in (alignments or {}).items()),
+        alignments=tuple(_alignment(criterion, aligned) for criterion, aligned in alignments.items()),
         blocks=tuple(block for block in _blocks(record) if block.lines),
     )
 

@@ -195,6 +195,15 @@ def quantity_text(value: float, *, rounding: str) -> str:
     return plain(exact.quantize(Decimal(1).scaleb(step), rounding=rounding))
 
 
+def time_text(seconds: int) -> str:
+    """Whole seconds as ``42 s``, ``3 min 5 s`` or ``2 h 14 min``."""
+    minutes, rest = divmod(seconds, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if minutes else f"{seconds} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
 def percent_of(share: str | float) -> str:
     """A share, as it was written, in percent and without idle zeros: "0.95" and 0.95 are "95"."""
     return plain(Decimal(str(share)).scaleb(2))

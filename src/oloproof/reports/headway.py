@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from oloproof.model.headway import Headway, RuleSoFar
+from oloproof.reports.figures import time_text
 from oloproof.reports.inert import inert
 
 MOST_RULES = 8
@@ -37,7 +38,7 @@ def counts(headway: Headway) -> str:
 def time_left(headway: Headway, *, elapsed_s: float) -> str:
     """About how long the rest takes, "" where that cannot be told or there is no rest."""
     left_s = headway.left_s(elapsed_s)
-    return "" if not left_s else f"about {_duration(left_s)} left"
+    return "" if not left_s else f"about {time_text(ceil(left_s))} left"
 
 
 def rule_lines(headway: Headway) -> Iterator[tuple[str, str, str]]:
@@ -56,13 +57,3 @@ def _verdicts(rule: RuleSoFar) -> str:
         return ""
     missing = f" · {rule.missing:,} missing" if rule.missing else ""
     return f"{rule.passed:,} passed · {rule.failed:,} failed{missing}"
-
-
-def _duration(seconds: float) -> str:
-    """Whole seconds, minutes and seconds, or hours and minutes; rounded up."""
-    whole = ceil(seconds)
-    minutes, rest = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s" if minutes else f"{whole} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min"

@@ -113,7 +113,7 @@ def _how_to_gate(report: Report, typed: Typed) -> tuple[Fact, ...]:
     if report.run.in_process:
         return (Fact("a run for a debugger is never gated; run without --in-process", again),)
     if not report.run.is_concluded:
-        if report.run.system.source.startswith("recorded "):
+        if report.run.system.is_recorded:
             return (Fact("the run did not complete; judge the recordings again", typed.project("judge")),)
         return (Fact("the run did not complete; complete it", typed.project("run", "--resume", report.run.id)),)
     if report.policy is None:

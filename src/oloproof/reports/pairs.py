@@ -13,7 +13,7 @@ from oloproof.model.tally import PairTable
 from oloproof.reports.figures import NOTHING, percent_of
 from oloproof.reports.inert import inert
 from oloproof.stats import paired
-from oloproof.stats.multiplicity import benjamini_hochberg, tarone
+from oloproof.stats.multiplicity import adjusted_in_family
 from oloproof.stats.rounding import percent_lower, percent_upper
 
 
@@ -113,11 +113,10 @@ def slice_tests(comparison: Comparison) -> tuple[SliceTest, ...]:
     rows = [(group, index) for group in comparison.slices for index in range(len(group.tables))]
     tables = [group.tables[index] for group, index in rows]
     p = [paired.worse_mid_p(paired.Pairs(*table.cells)) for table in tables]
-    tested = tarone([paired.smallest_worse_mid_p(table.fixed + table.broken) for table in tables])
-    adjusted = iter(benjamini_hochberg([value for value, kept in zip(p, tested, strict=True) if kept]))
+    adjusted = adjusted_in_family(p, [paired.smallest_worse_mid_p(table.fixed + table.broken) for table in tables])
     return tuple(
-        SliceTest(pairs=group, index=index, p=value, adjusted=next(adjusted) if kept else None)
-        for (group, index), value, kept in zip(rows, p, tested, strict=True)
+        SliceTest(pairs=group, index=index, p=value, adjusted=q)
+        for (group, index), value, q in zip(rows, p, adjusted, strict=True)
     )
 
 

@@ -58,6 +58,6 @@ def progress_view(found: Progress, *, config: str = "") -> ProgressView:
 def _next_step(found: Progress, typed: Typed) -> Fact:
     run = found.run
     when = "if its process is gone" if run.status == "running" else "the run did not complete"
-    if run.system.source.startswith("recorded "):
+    if run.system.is_recorded:
         return Fact(f"{when}, judge the recordings again", typed.project("judge"))
     return Fact(f"{when}, complete it", typed.project("run", "--resume", inert(run.id)))

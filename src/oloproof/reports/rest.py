@@ -19,8 +19,8 @@ from oloproof.reports.figures import rate_text
 from oloproof.reports.inert import inert
 from oloproof.reports.pairs import p_text
 from oloproof.reports.shapes import Table
-from oloproof.stats.contingency import Fisher, Group, worse_than_rest
-from oloproof.stats.multiplicity import benjamini_hochberg, tarone
+from oloproof.stats.contingency import Group, worse_than_rest
+from oloproof.stats.multiplicity import adjusted_in_family
 
 SUSPICIOUS = 0.05
 """A p-value up to which a slice is told of."""
@@ -65,11 +65,13 @@ def rest_tests(measured: Measured) -> tuple[RestTest, ...]:
         if isinstance(metric, Rate)
     ]
     found = [worse_than_rest(_group(part), _group(rest)) for _, _, part, rest in sides]
+    smallest = [test.smallest_mid_p for test in found]
+    adjusted = adjusted_in_family([test.mid_p for test in found], smallest, error=SUSPICIOUS)
     return tuple(
         RestTest(
             slice=group.slice, value=group.value, criterion=criterion, tally=part, rest=rest, p=test.mid_p, adjusted=p
         )
-        for (group, criterion, part, rest), test, p in zip(sides, found, _adjusted(found), strict=True)
+        for (group, criterion, part, rest), test, p in zip(sides, found, adjusted, strict=True)
     )
 
 
@@ -94,13 +96,6 @@ def _rest(total: Tally, part: Tally) -> Tally:
 
 def _group(tally: Tally) -> Group:
     return Group(tally.passed, tally.failed, tally.missing)
-
-
-def _adjusted(found: Sequence[Fisher]) -> list[float | None]:
-    """Benjamini & Hochberg (1995) over the family that Tarone's (1990) rule leaves."""
-    kept = tarone([test.smallest_mid_p for test in found], error=SUSPICIOUS)
-    adjusted = iter(benjamini_hochberg([test.mid_p for test, tested in zip(found, kept, strict=True) if tested]))
-    return [next(adjusted) if tested else None for tested in kept]
 
 
 def _suspicious(tests: Sequence[RestTest]) -> Iterator[RestTest]:

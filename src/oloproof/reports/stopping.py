@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_EVEN
 from oloproof.model.decision import Basis, Decision, RateFinding
 from oloproof.model.run import Report, Run
 from oloproof.model.stopping import Saved, Settled, Stopping
-from oloproof.reports.figures import full_run, percent_of, quantity_text
+from oloproof.reports.figures import full_run, percent_of, quantity_text, time_text
 from oloproof.reports.inert import inert
 from oloproof.reports.shapes import Fact
 
@@ -79,13 +79,7 @@ def _saved(saved: Saved, cases: int) -> str:
 
 
 def _time(seconds: float) -> str:
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else time_text(round(seconds))
 
 
 def _basis(basis: Basis) -> str:

@@ -33,6 +33,7 @@ from oloproof.reports.figures import (
     interval_text,
     percent_of,
     run_figures,
+    time_text,
     total,
 )
 from oloproof.reports.flakiness import FlakyRow, flaky_rows
@@ -247,11 +248,8 @@ def _duration(started_at: str, finished_at: str) -> str:
     elapsed = datetime.fromisoformat(finished_at) - datetime.fromisoformat(started_at)
     if elapsed < timedelta(0):
         return "unknown: the clock was set back meanwhile"
-    minutes, seconds = divmod(round(elapsed.total_seconds()), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s" if seconds else "less than a second"
+    seconds = round(elapsed.total_seconds())
+    return time_text(seconds) if seconds else "less than a second"
 
 
 def _whole_metric_row(metric: Metric, run: Run) -> MetricRow:
@@ -313,7 +311,7 @@ def _warnings(report: Report) -> Iterator[str]:
 
 
 def _approvals(report: Report) -> Iterator[str]:
-    counted = {decision.approval for decision in report.decisions if decision.approval}
+    given = {decision.approval for decision in report.decisions if decision.approval}
     for approval in report.approvals:
         text = f"{inert(approval.rule)} approved by {inert(approval.by)} at {inert(approval.at)}"
-        yield text if approval.run_digest in counted else f"{text}, for other content: not counted"
+        yield text if approval.run_digest in given else f"{text}, for other content: not counted"

@@ -40,7 +40,7 @@ from oloproof.stats.level import tail
 from oloproof.stats.rounding import percent_estimate, percent_lower, percent_upper
 
 IntervalFinding = RateFinding | QuantileFinding | PassKFinding
-Comparison = Callable[[Decimal, Decimal], bool]
+Relation = Callable[[Decimal, Decimal], bool]
 
 _MOST_DIGITS = 10
 _MOST_CAUSES = 10
@@ -65,17 +65,15 @@ class Subject(Struct, frozen=True, kw_only=True):
             return f"{plain(Decimal(str(threshold)))} {self.metric.unit}"
         return percent_of(threshold) + "%"
 
-    def lower(self, bound: float | None, threshold: float | None, holds: Comparison) -> str:
+    def lower(self, bound: float | None, threshold: float | None, holds: Relation) -> str:
         """A lower bound, with the decimals that the comparison with ``threshold`` needs to be seen to hold."""
         return self._bound(bound, threshold, holds, percent_lower)
 
-    def upper(self, bound: float | None, threshold: float | None, holds: Comparison) -> str:
+    def upper(self, bound: float | None, threshold: float | None, holds: Relation) -> str:
         """An upper bound, likewise."""
         return self._bound(bound, threshold, holds, percent_upper)
 
-    def _bound(
-        self, bound: float | None, threshold: float | None, holds: Comparison, percent: Callable[..., str]
-    ) -> str:
+    def _bound(self, bound: float | None, threshold: float | None, holds: Relation, percent: Callable[..., str]) -> str:
         if bound is None:
             return NO_BOUND
         if isinstance(self.metric, Quantile):

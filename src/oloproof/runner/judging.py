@@ -158,7 +158,7 @@ def _refuse_unknown(spec: UserEvaluatorSpec, parameters: list[inspect.Parameter]
 
 
 def _names_given(parameters: list[inspect.Parameter], target: str) -> tuple[str, ...]:
-    """Which of the four things the function takes."""
+    """Which of what an evaluator is given the function takes, by their names."""
     names = []
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

@@ -26,6 +26,7 @@ from oloproof.model.fingerprints import Fingerprints
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import MOST_TRIALS, ImportSpec, Project, RecordedSystem
 from oloproof.model.recording import READ, SKIM, Recording, brings_a_case, to_attempt, to_case
+from oloproof.model.run import RECORDED
 from oloproof.project import check_cases, place_in_line
 from oloproof.record.steps import printable
 from oloproof.redaction import Scope
@@ -76,7 +77,7 @@ class Recordings:
         UsageError for a file that cannot be read."""
         self._import = None if system.imported is None else _import(system.files, system.imported)
         formats = "" if self._import is None else f" ({', '.join(self._import.formats)})"
-        self.source = printable(f"recorded {' '.join(system.patterns)}{formats}")
+        self.source = printable(f"{RECORDED}{' '.join(system.patterns)}{formats}")
         self.interrupted = False
         """:meth:`stop` left some recordings unread."""
         self.trials = project.trials or 1

@@ -11,6 +11,16 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 
+def adjusted_in_family(
+    p: Sequence[float], smallest: Sequence[float], *, error: float = 0.05
+) -> tuple[float | None, ...]:
+    """Each p-value adjusted by :func:`benjamini_hochberg` over the family that :func:`tarone` leaves, in the order
+    given; None for a test that is not in it. ``smallest`` are the least p-values that each could have had."""
+    members = tarone(smallest, error=error)
+    adjusted = iter(benjamini_hochberg([value for value, is_member in zip(p, members, strict=True) if is_member]))
+    return tuple(next(adjusted) if is_member else None for is_member in members)
+
+
 def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
     """Adjusted so that the expected share of false calls stays at the level (Benjamini & Hochberg 1995, eq. 1).
 

@@ -17,7 +17,7 @@ from msgspec.json import Decoder, Encoder, decode, encode
 
 from oloproof.model.case import Attempt, Case
 from oloproof.model.comparison import Side
-from oloproof.model.judgment import WORDS, Judgment, Word
+from oloproof.model.judgment import LETTERS, Judgment
 from oloproof.model.tally import Amount
 
 T = TypeVar("T")
@@ -27,9 +27,6 @@ BLOCK_CASES = 64
 BLOCK_BYTES = 1 << 20
 """A block is closed once it is this large before compression, so that one read never costs more than a few cases."""
 COMPRESSION = 1
-
-CODES: dict[Word, str] = {word: letter for letter, word in WORDS.items()}
-"""A verdict in one letter; a case's codes are one letter a criterion, in the run's order of criteria."""
 
 
 class Unreadable(ValueError):
@@ -97,7 +94,7 @@ def stored_case(
     ``ordinal`` is the attempt's place in the run, from 0; ``judgments``, ``places`` (slice values) and ``amounts``
     (quantities) are in the run's order of criteria, slices and quantity sources.
     """
-    codes = "".join([CODES[judgment.verdict] for judgment in judgments])
+    codes = "".join([LETTERS[judgment.verdict] for judgment in judgments])
     kept = attempt if source is None else source
     side = Side(attempt.case_id, codes, places, amounts)
     return StoredCase(ordinal, attempt.trial, side, case, kept, tuple(judgments))

@@ -17,6 +17,7 @@ from oloproof.reports.figures import (
     interval_text,
     percent_of,
     quantity_text,
+    time_text,
     total,
 )
 
@@ -91,3 +92,11 @@ def test_shares_are_written_as_they_were() -> None:
 def test_totals_are_of_criteria_alone() -> None:
     quantile = Quantile("q", "tokens", "0.5", "tokens", Distribution(((1, 5),)))
     assert total([Rate("a", Tally(1, 2, 3, 4)), Rate("b", Tally(1)), quantile]) == Tally(2, 2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (59, "59 s"), (60, "1 min 0 s"), (3599, "59 min 59 s"), (3600, "1 h 0 min"), (90_061, "25 h 1 min")],
+)
+def test_a_time_is_told_to_the_second_and_from_an_hour_on_to_the_minute(seconds: int, text: str) -> None:
+    assert time_text(seconds) == text

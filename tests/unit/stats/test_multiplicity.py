@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from oloproof.stats.multiplicity import benjamini_hochberg, tarone
+from oloproof.stats.multiplicity import adjusted_in_family, benjamini_hochberg, tarone
 
 TEN = (0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205, 0.212, 0.216)
 
@@ -31,3 +31,17 @@ def test_slices_that_could_never_matter_leave_the_family() -> None:
 def test_fewer_members_need_less_each() -> None:
     # Of twenty, one could matter: it is compared with 0.05, not with 0.0025.
     assert tarone([0.04] + [0.2] * 19) == (True, *[False] * 19)
+
+
+def test_a_test_that_could_never_matter_is_no_member_and_costs_the_others_nothing() -> None:
+    p, smallest = [0.01, 0.5, 0.02], [0.001, 0.5, 0.001]
+
+    first, none, last = adjusted_in_family(p, smallest)
+
+    assert none is None
+    assert (first, last) == benjamini_hochberg([0.01, 0.02])
+
+
+def test_an_empty_family_adjusts_nothing() -> None:
+    assert adjusted_in_family([], []) == ()
+    assert adjusted_in_family([0.9], [0.9]) == (None,)
