@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import sys
-import traceback
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NoReturn, TextIO
@@ -138,15 +137,19 @@ def _ended(arguments: list[str]) -> int:
         code = ExitCode.BROKEN
         if not isinstance(error, BrokenPipeError):  # a reader that has seen enough needs no message
             _report_problems((Problem("OLO615", f"reading or writing failed: {error}"),), as_json=False)
-    except Exception:
-        traceback.print_exc()
-        print(
-            f"oloproof {__version__}: this is a bug in oloproof, not in your project. Please report it with the lines"
-            " above and the command that you ran.",
-            file=sys.stderr,
-        )
+    except Exception as error:
+        _report_bug(error, as_json=as_json)
         code = ExitCode.INTERNAL
     return code
+
+
+def _report_bug(error: Exception, *, as_json: bool) -> None:
+    """Say what went wrong inside, and below it where, in lines that can be sent to us."""
+    from oloproof.reports.bugs import REPORT, WHAT, bug_lines, bug_text
+
+    _report_problems((Problem("OLO624", f"{WHAT}: {bug_text(error)}", REPORT),), as_json=as_json)
+    for line in bug_lines(error):
+        print(f"  {line}", file=sys.stderr)
 
 
 def _prepare_streams() -> None:

@@ -7,7 +7,6 @@ as it is, and no file is kept open.
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from oloproof.model.run import Run
 from oloproof.pipeline.paging import attempts, changed_entries, entry
 from oloproof.pipeline.watching import progress
 from oloproof.pipeline.world import name_of_baseline
+from oloproof.reports.bugs import WHAT, bug_lines, bug_text
 from oloproof.reports.comparison import comparison_notes
 from oloproof.reports.html import (
     address,
@@ -31,7 +31,7 @@ from oloproof.reports.html import (
     report_page,
     runs_page,
 )
-from oloproof.reports.inert import TEXT_LIMIT, inert, inert_lines
+from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.view import RunRow
 from oloproof.store import Checked, Store, codes
 
@@ -41,7 +41,7 @@ FIRST_RUNS = 50
 _STATUS = {codes.LOCKED: 503, codes.NO_STORE: 404, codes.NO_RUN: 404, codes.SEVERAL_RUNS: 404, codes.NO_CASE: 404}
 _BUG = Problem(
     "OLO722",
-    "this is a bug in oloproof, not in your project",
+    WHAT,
     "please report it with what `oloproof view` printed, and what you looked at",
 )
 
@@ -143,8 +143,7 @@ def comparison(shelf: Shelf, candidate: str, baseline: str) -> str:
 def wrong(error: Exception) -> Wrong:
     """What is told of an error. One that is not ours is printed too, so that it can be reported."""
     if not isinstance(error, OloproofError):
-        text = "".join(traceback.format_exception(error))
-        print("\n".join(inert_lines(text)), file=sys.stderr)
+        print("\n".join((f"{WHAT}: {bug_text(error)}", *bug_lines(error))), file=sys.stderr)
         return Wrong(500, (_BUG,))
     code = error.problems[0].code
     return Wrong(_STATUS.get(code, 400 if isinstance(error, UsageError) else 500), error.problems)
