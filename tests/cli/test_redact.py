@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from fakes.projects import NONE_WRONG, case, oloproof, project, spawned, write_lines
+from fakes.projects import NONE_WRONG, Row, case, oloproof, project, spawned, write_lines
 from fakes.secrets import stored
+from oloproof.errors import UsageError
+from oloproof.project import load, read_cases
+from oloproof.project.problems import MOST_QUOTED
 
 SECRET = "ada.lovelace@example.org"
 LEAKY = """
@@ -134,6 +138,25 @@ def test_a_line_of_a_secret_that_an_error_quotes_is_one_too(tmp_path: Path) -> N
     run = oloproof(home, "run")
 
     assert body not in run.out + run.err + stored(home)
+
+
+_PLACES = {
+    "an unknown key": lambda text: [{"id": "c1", "input": 1, text: 1}],
+    "an id": lambda text: [{"id": text, "input": 1}] * 2,
+    "a wrong type": lambda text: [{"id": "c1", "input": 1, "expected": text}],
+}
+
+
+@pytest.mark.parametrize("row", _PLACES.values(), ids=_PLACES)
+def test_a_problem_of_a_dataset_tells_no_half_of_a_secret(tmp_path: Path, row: Callable[[str], list[Row]]) -> None:
+    project(tmp_path, redact={})
+    for before in (*range(49, 79, 3), *range(165, 205, 3), 3_000):
+        write_lines(tmp_path / "cases.jsonl", row("x" * before + " " + SECRET))
+        with pytest.raises(UsageError) as found:
+            read_cases(load(tmp_path / "oloproof.yaml"))
+        (problem,) = found.value.problems
+        assert "ada" not in problem.message
+        assert ("[redacted:email:1]" in problem.message) == (before + len(SECRET) + 3 <= MOST_QUOTED), before
 
 
 def test_recordings_are_redacted_as_they_are_read_and_their_file_stays(tmp_path: Path) -> None:

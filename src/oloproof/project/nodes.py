@@ -129,5 +129,5 @@ def describe(node: Node) -> str:
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a long number."""
-    return text if len(text) <= 40 else f"{text[:37]}…"
+    """A number; of a long one how long it is, as of :func:`~oloproof.project.problems.shown` texts."""
+    return text if len(text) <= 40 else f"… ({len(text):,} characters)"

@@ -9,6 +9,9 @@ from typing import Protocol
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.project.codes import CONFIG, MORE, FileCodes
 
+MOST_QUOTED = 200
+"""Characters of a text that a message quotes."""
+
 
 class Place(Protocol):
     """Anything that knows where in its file it stands (``line`` and ``column`` count from 1)."""
@@ -76,6 +79,7 @@ def reason(error: OSError | ValueError) -> str:
 
 
 def shown(text: str) -> str:
-    """A value that the user wrote, quoted and short enough for one line of a terminal."""
+    """A value that somebody wrote, quoted; of a longer one how long it is, and nothing of it: secrets are taken out of
+    messages later, and what is cut in two by then is found by no rule."""
     quoted = repr(text)
-    return quoted if len(quoted) <= 80 else f"{quoted[:76]}…'"
+    return quoted if len(quoted) <= MOST_QUOTED else f"'…' ({len(text):,} characters)"

@@ -160,7 +160,7 @@ TABLE = [
         alter(("version: 1", "version: " + "1" * 500)),
         [
             "1:10: a number of more than 400 digits [OLO110]",
-            "1:10: version must be 1, found the integer 1111111111111111111111111111111111111… [OLO108]",
+            "1:10: version must be 1, found the integer … (500 characters) [OLO108]",
         ],
         "",
     ),
@@ -885,7 +885,7 @@ TABLE += [
     Bad(
         "a path that is too long",
         alter(("dataset: d.jsonl", f"dataset: {'x' * 5000}")),
-        [f"3:10: the dataset 'xxx{'x' * 72}…' does not exist [OLO116]"],
+        ["3:10: the dataset '…' (5,000 characters) does not exist [OLO116]"],
         "a path is relative to the directory of the configuration",
     ),
 ]
