@@ -21,7 +21,8 @@ from oloproof.pipeline import Request, Resumption, Watch
 from oloproof.pipeline.world import real_ports
 from oloproof.project import load, read_cases
 from oloproof.runner import Launch
-from oloproof.runner.system import WorkerSystem, turns
+from oloproof.runner.system import WorkerSystem
+from oloproof.runner.turns import turns
 from oloproof.store import Store
 
 APP = """

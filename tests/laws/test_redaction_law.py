@@ -27,7 +27,7 @@ from oloproof.model.values import TAG, has_unrepresentable
 from oloproof.pipeline.redacting import Redacting
 from oloproof.pipeline.redacting import judged as judged_all
 from oloproof.redaction import Redactor
-from oloproof.runner.recorded import Attempted
+from oloproof.runner.attempted import Attempted
 
 WORLDS = (*worlds.WORLDS, *OUTCOME_WORLDS)
 FIELDS = [("steps", "arguments"), ("steps", "arguments", "q"), ("steps", "result"), ("output",), ("**", "q")]

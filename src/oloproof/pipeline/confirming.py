@@ -19,7 +19,7 @@ from oloproof.pipeline.redacting import Redacting, judged
 from oloproof.pipeline.resuming import attempts
 from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
-from oloproof.runner.recorded import Attempted
+from oloproof.runner.attempted import Attempted
 from oloproof.store import StoredCase, stored_case
 
 

@@ -26,7 +26,7 @@ from oloproof.pipeline.redacting import RedactionTally, judged, measured_as
 from oloproof.pipeline.stopping import Certainty, EarlyStop
 from oloproof.pipeline.telling import Telling
 from oloproof.project.codes import NO_CLUSTER
-from oloproof.runner.recorded import Attempted
+from oloproof.runner.attempted import Attempted
 from oloproof.store import RunDigest, Store, StoredCase, stored_case
 
 BLOCK_CASES = 64

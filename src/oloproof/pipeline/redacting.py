@@ -23,8 +23,8 @@ from oloproof.model.run import SystemIdentity
 from oloproof.model.selection import Selection
 from oloproof.model.values import Json
 from oloproof.redaction import Limits, Redactor, problems_redacted
+from oloproof.runner.attempted import Attempted, Hidden
 from oloproof.runner.output import CUT, LOG_BYTES
-from oloproof.runner.recorded import Attempted, Hidden
 from oloproof.runner.tracebacks import MAX_MESSAGE, MAX_TRACEBACK
 from oloproof.store import identity
 

@@ -15,7 +15,7 @@ from oloproof.model.project import Project
 from oloproof.model.run import CaseRecord, Run
 from oloproof.pipeline.ports import Ports, Resumption, rfc3339
 from oloproof.pipeline.reusing import NOTHING, Reused
-from oloproof.runner.recorded import Attempted
+from oloproof.runner.attempted import Attempted
 from oloproof.store import Kept, Key
 
 

@@ -30,7 +30,8 @@ from oloproof.pipeline.reusing import NOTHING, Either, Reused, reusable
 from oloproof.pipeline.stopping import CANNOT_STOP_EARLY, EarlyStop, Plan, certainty, plan, told, wished
 from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
-from oloproof.runner.recorded import Attempted, Recordings
+from oloproof.runner.attempted import Attempted
+from oloproof.runner.recorded import Recordings
 from oloproof.store import Key, Store
 
 

@@ -38,7 +38,7 @@ class WorkerJudge:
                 concurrency, timeout_s, ahead = 1, RECORDED_TIMEOUT_S, AHEAD
             case live:
                 concurrency, timeout_s, ahead = live.concurrency, live.timeout_s, 0
-        self._supervisor: Supervisor[Question, Answer] = Supervisor(
+        self._supervisor: Supervisor[ToJudge, Reply] = Supervisor(
             LoadEvaluators(functions, os.fsencode(project.directory), timeout_s, project.spare_chars),
             Verdicts(tuple(spec.criterion for spec in functions)),
             config=project.config,
@@ -51,8 +51,8 @@ class WorkerJudge:
         return self._supervisor.log
 
     def judge(self, pairs: Iterable[tuple[Case, Attempt]]) -> Iterator[Judgments]:
-        answers = self._supervisor.run(Question(case, attempt) for case, attempt in pairs)
-        return (answer.judgments for answer in answers)
+        replies = self._supervisor.run(ToJudge(case, attempt) for case, attempt in pairs)
+        return (reply.judgments for reply in replies)
 
     @contextmanager
     def started(self) -> Iterator[WorkerJudge]:
@@ -66,7 +66,7 @@ class WorkerJudge:
         self._supervisor.close()
 
 
-class Question(Struct, frozen=True):
+class ToJudge(Struct, frozen=True):
     """An attempt to be judged, and what is known of it from before: functions that had their turn have it no more."""
 
     case: Case
@@ -74,7 +74,7 @@ class Question(Struct, frozen=True):
     had: Judgments = {}
 
 
-class Answer(Struct, frozen=True):
+class Reply(Struct, frozen=True):
     """A judgment for each criterion. Those in ``unasked`` are there for want of a verdict: another one took the time,
     or the worker, before it was their turn."""
 
@@ -83,50 +83,50 @@ class Answer(Struct, frozen=True):
 
 
 class Verdicts:
-    """The desk of the evaluators: a question becomes judgments, whatever its end.
+    """The desk of the evaluators: an attempt to be judged becomes judgments, whatever its end.
 
-    A function that never ends, or ends its worker, costs its own verdict: the question is put anew to those behind it.
+    A function that never ends, or ends its worker, costs its own verdict: the attempt goes anew to those behind it.
     """
 
     def __init__(self, criteria: tuple[str, ...]) -> None:
         self._criteria = criteria
 
-    def order(self, n: int, job: Question) -> JudgeCase:
+    def order(self, n: int, job: ToJudge) -> JudgeCase:
         return JudgeCase(n, job.case, job.attempt, tuple(job.had))
 
-    def answered(self, job: Question, word: Ran | Judged) -> Answer:
+    def answered(self, job: ToJudge, word: Ran | Judged) -> Reply:
         if not isinstance(word, Judged):
-            return self._answer(job.had, "the worker answered what was not asked")
+            return self._reply(job.had, "the worker answered what was not asked")
         found = self._found(job, word.judgments)
-        if len(found) == len(job.had):  # nobody else is to blame, and another question would never end
-            return self._answer(found, "the worker gave no verdict")
-        return self._answer(found, "it was not asked", unasked=True)
+        if len(found) == len(job.had):  # nobody else is to blame, and to ask again would never end
+            return self._reply(found, "the worker gave no verdict")
+        return self._reply(found, "it was not asked", unasked=True)
 
-    def lost(self, job: Question, loss: Loss) -> Answer:
+    def lost(self, job: ToJudge, loss: Loss) -> Reply:
         found = self._found(job, loss.judgments)
         whose = next((name for name in self._criteria if name not in found), None)
         if whose is not None:
             found[whose] = _without_verdict(loss.message)
-        return self._answer(found, loss.message, unasked=True)
+        return self._reply(found, loss.message, unasked=True)
 
-    def again(self, job: Question, result: Answer) -> tuple[Question, float] | None:
+    def again(self, job: ToJudge, result: Reply) -> tuple[ToJudge, float] | None:
         if not result.unasked:
             return None
         had = {name: judgment for name, judgment in result.judgments.items() if name not in result.unasked}
-        return Question(job.case, job.attempt, had), 0.0
+        return ToJudge(job.case, job.attempt, had), 0.0
 
-    def not_run(self, job: Question) -> Answer:
-        return self._answer(job.had, "the run was stopped")
+    def not_run(self, job: ToJudge) -> Reply:
+        return self._reply(job.had, "the run was stopped")
 
-    def _found(self, job: Question, judgments: Judgments) -> dict[str, Judgment]:
+    def _found(self, job: ToJudge, judgments: Judgments) -> dict[str, Judgment]:
         """What is known by now; a verdict that was there stays."""
         new = {name: judgment for name, judgment in judgments.items() if name in self._criteria}
         return new | dict(job.had)
 
-    def _answer(self, found: Judgments, otherwise: str, *, unasked: bool = False) -> Answer:
+    def _reply(self, found: Judgments, otherwise: str, *, unasked: bool = False) -> Reply:
         others = frozenset(self._criteria).difference(found)
         judgments = {name: found[name] if name in found else _without_verdict(otherwise) for name in self._criteria}
-        return Answer(judgments, others if unasked else frozenset())
+        return Reply(judgments, others if unasked else frozenset())
 
 
 def _without_verdict(detail: str) -> Judgment:

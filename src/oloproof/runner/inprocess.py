@@ -21,7 +21,7 @@ from oloproof.runner.loading import Loaded, LoadError, declared_by, load_system,
 from oloproof.runner.ports import EACH_ONCE, Launch
 from oloproof.runner.process import Waker
 from oloproof.runner.protocol import Ran, decode_word
-from oloproof.runner.system import Turn, again, attempt_of, not_run, order_of, turns
+from oloproof.runner.turns import Turn, again, attempt_of, not_run, order_of, turns
 
 if TYPE_CHECKING:
     import asyncio

@@ -19,7 +19,7 @@ from oloproof.model.project import AT_ONCE, Launching
 from oloproof.runner.launching import HEARD_S, LOOK_AGAIN_S, Pace, Waiting
 from oloproof.runner.ports import EACH_ONCE, Launch, Listener
 from oloproof.runner.protocol import Declared, Ran, RunCase
-from oloproof.runner.system import Turn, again, attempt_of, not_run, order_of, turns
+from oloproof.runner.turns import Turn, again, attempt_of, not_run, order_of, turns
 
 WINDOW = 256
 """How many cases are read from the oldest that has no answer on."""

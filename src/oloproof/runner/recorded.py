@@ -14,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
@@ -23,46 +22,16 @@ from oloproof.inputs import READ_AT_ONCE
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.evidence import CaseProblem
 from oloproof.model.fingerprints import Fingerprints
-from oloproof.model.judgment import Judgment
 from oloproof.model.project import MOST_TRIALS, ImportSpec, Project, RecordedSystem
 from oloproof.model.recording import READ, SKIM, Recording, brings_a_case, to_attempt, to_case
 from oloproof.model.run import RECORDED
 from oloproof.project import check_cases, place_in_line
 from oloproof.record.steps import printable
-from oloproof.redaction import Scope
+from oloproof.runner.attempted import Attempted
 from oloproof.store import SourceRef, file_digest, identity
 
 if TYPE_CHECKING:
     from oloproof.importers.reading import Import
-
-
-class Hidden(Struct, frozen=True, gc=False):
-    """What was taken out of an attempt: ``case`` is its case without it, ``scope`` takes it out of what is said later,
-    and ``touches`` says whether there was anything."""
-
-    case: Case
-    scope: Scope
-    touches: bool
-
-
-class Attempted(Struct, frozen=True, gc=False):
-    """An attempt at a case, where it lies when a file has it already, and how it was judged when the store has it; None
-    where it is to be judged. ``settled`` are the verdicts of the one that it was made again for, () where there is
-    none: what is known of that one is not asked again. ``before`` are those of its earlier ones that nobody has judged,
-    since this run made it again at once. ``hidden`` is what was taken out of it, None where nothing is looked for."""
-
-    case: Case
-    attempt: Attempt
-    source: SourceRef | None = None
-    judgments: tuple[Judgment, ...] | None = None
-    settled: tuple[Judgment, ...] = ()
-    before: tuple[Attempt, ...] = ()
-    hidden: Hidden | None = None
-
-    @property
-    def shown_case(self) -> Case:
-        """The case as it may be kept and shown."""
-        return self.case if self.hidden is None else self.hidden.case
 
 
 _Found = tuple[tuple[str, int], Recording, SourceRef | None]

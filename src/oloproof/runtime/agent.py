@@ -112,12 +112,12 @@ class Agent:
             effect = kernel.effect_of(state)
             if isinstance(effect, exchange.Rest):
                 break
-            state, _ = kernel.advance(self.terms, state, self._done_effect(state, effect))
+            state, _ = kernel.advance(self.terms, state, self._perform(state, effect))
         if self._record and isinstance(state.at, OVER):
             hand_over(state, terms=self.terms, audit=self.audit, name=self._name)
         return state
 
-    def _done_effect(self, state: RunState, effect: exchange.Effect) -> exchange.Event:
+    def _perform(self, state: RunState, effect: exchange.Effect) -> exchange.Event:
         match effect:
             case exchange.AskPlanner():
                 return self._ask_planner(state)

@@ -118,7 +118,8 @@ class Stopped(Struct, frozen=True, tag="stopped"):
 
 
 class Failed(Struct, frozen=True, tag="failed"):
-    """The planner or the done criterion raised, or returned something invalid."""
+    """The run could not go on: the planner or the done criterion raised or returned something invalid, a tool told of a
+    fault that nothing can follow, or a limit could not be enforced."""
 
     error: StepError
 

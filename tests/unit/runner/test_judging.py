@@ -12,7 +12,7 @@ import pytest
 from oloproof.model.case import Attempt, Case
 from oloproof.model.judgment import PASS, Judgment
 from oloproof.runner.desk import Loss
-from oloproof.runner.evaluation import Answer, Question, Verdicts
+from oloproof.runner.evaluation import Reply, ToJudge, Verdicts
 from oloproof.runner.judging import JudgingJob, UserFunction
 from oloproof.runner.protocol import JudgeCase, Judged, Reached
 
@@ -75,7 +75,7 @@ def go(how: str) -> None:
         raise Died if how == "dies" else Hung
 
 
-def end_of(desk: Verdicts, question: Question, functions: list[Function]) -> Answer:
+def end_of(desk: Verdicts, question: ToJudge, functions: list[Function]) -> Reply:
     """What the desk makes of a question that a worker is asked once."""
     noted: list[Reached] = []
     asked = job(*functions, sink=noted.append, order=desk.order(1, question))
@@ -98,7 +98,7 @@ def test_a_function_without_end_costs_its_own_verdict_alone(ways: tuple[str, ...
 
     functions = [function(str(at), how) for at, how in enumerate(ways)]
     desk = Verdicts(tuple(each.criterion for each in functions))
-    question = Question(Case(id="c"), Attempt(case_id="c"))
+    question = ToJudge(Case(id="c"), Attempt(case_id="c"))
     answer = end_of(desk, question, functions)
     while (more := desk.again(question, answer)) is not None:
         question, _ = more
@@ -122,7 +122,7 @@ def test_who_was_late_after_others_had_taken_of_its_time_is_told_so() -> None:
 def test_an_answer_about_nothing_is_the_last_one() -> None:
     """A worker that says nothing is not asked for ever."""
     desk = Verdicts(("a", "b"))
-    question = Question(Case(id="c"), Attempt(case_id="c"), {"a": PASS})
+    question = ToJudge(Case(id="c"), Attempt(case_id="c"), {"a": PASS})
     for judgments in ({}, {"a": Judgment("fail")}, {"other": PASS}):
         answer = desk.answered(question, Judged(1, judgments))
         assert desk.again(question, answer) is None
@@ -135,5 +135,5 @@ def test_an_answer_about_nothing_is_the_last_one() -> None:
 
 def test_a_question_that_is_not_put_any_more_keeps_what_was_answered() -> None:
     desk = Verdicts(("a", "b"))
-    answer = desk.not_run(Question(Case(id="c"), Attempt(case_id="c"), {"a": PASS}))
+    answer = desk.not_run(ToJudge(Case(id="c"), Attempt(case_id="c"), {"a": PASS}))
     assert (answer.judgments["a"], answer.judgments["b"].detail) == (PASS, "the run was stopped")
