@@ -33,8 +33,8 @@ def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_js
     pipeline.Redacting.of(project).refuse_cases(cases or ())
     about_policy = () if project.policy is None else gates.policy_warnings(project.policy)
     warnings = (*project.warnings, *about_policy, *(() if cases is None else cases.warnings))
-    outlooks = () if cases is None else pipeline.outlooks(project, cases)
-    early = () if cases is None else pipeline.early_outlook(project, list(cases))
+    early = pipeline.EarlyOutlook() if cases is None else pipeline.early_outlook(project, list(cases))
+    outlooks = () if cases is None else pipeline.outlooks(project, cases, evident=early.rules)
     count = None if cases is None else len(cases)
     criteria = [evaluator.criterion for evaluator in project.evaluators]
     code = ExitCode.MANUAL_REVIEW if fail_on_relaxed and relaxed else ExitCode.ALLOW
@@ -45,7 +45,7 @@ def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_js
             criteria=criteria,
             rules=outlooks,
             warnings=warnings,
-            early_stopping=early,
+            early_stopping=early.lines,
             relaxed=relaxed,
         )
         print_json(document)
@@ -58,7 +58,7 @@ def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_js
     )
     for outlook in outlooks:
         print(f"  {inert(outlook.rule)}: {outlook.text}")
-    for line in early:
+    for line in early.lines:
         print(f"  {inert(line, TEXT_LIMIT)}")
     if project.policy is None:
         print("  not gated: there is no policy" if not project.policy_none else "  not gated: policy: none")

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple, assert_never
 
+from msgspec.structs import replace
+
 from oloproof.errors import counted
 from oloproof.gates.demands import allowed_missing
 from oloproof.gates.sides import OTHER, Side, amount, sides_of, so_many
@@ -65,6 +67,18 @@ def outlook(rule: Rule, policy: Policy, *, n: int, q: Fraction | None) -> Outloo
         case _ as never:
             assert_never(never)
     return Outlook(rule.id, n, text)
+
+
+def evident_outlook(rule: IntervalThreshold, policy: Policy, *, n: int) -> Outlook:
+    """The same of a rule on a rate that evidence may settle: what all cases would, at what is left of the level."""
+    from oloproof.stats import sequential  # most policies let no evidence settle a rule
+
+    (_, share), *_ = sides_of(rule)
+    level = sequential.split(share, level=policy.confidence_level).final_level
+    found = outlook(rule, replace(policy, confidence_level=level), n=n, q=None)
+    return found._replace(
+        text=f"once the evidence is strong enough, else by all cases at {100 * level:g}%: {found.text}"
+    )
 
 
 def _count(rule: ObservedCount, n: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from oloproof import evaluators, gates
 from oloproof.metrics import Measurement, Repeated
@@ -57,13 +57,16 @@ def _tried_again(project: Project, criteria: tuple[str, ...], counted: CountedCa
     return repeated.measured(enumerate(sides, start=1))
 
 
-def outlooks(project: Project, cases: Cases) -> tuple[gates.Outlook, ...]:
-    """What each rule of the policy could come to over these cases, none of which is run."""
+def outlooks(project: Project, cases: Cases, *, evident: Collection[str] = ()) -> tuple[gates.Outlook, ...]:
+    """What each rule of the policy could come to over these cases, none of which is run. Evidence may settle those
+    that are ``evident``."""
     if project.policy is None:
         return ()
     sizes, quantiles = applicable(project, cases), {spec.id: spec.q for spec in project.metrics}
     found = [
-        gates.outlook(rule, project.policy, n=sizes[rule.metric], q=quantiles.get(rule.metric))
+        gates.evident_outlook(rule, project.policy, n=sizes[rule.metric])
+        if rule.id in evident and isinstance(rule, IntervalThreshold)
+        else gates.outlook(rule, project.policy, n=sizes[rule.metric], q=quantiles.get(rule.metric))
         for rule in project.policy.rules
     ]
     shares = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from math import fsum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from msgspec import Struct
@@ -123,18 +123,25 @@ def plan(
     )
 
 
-def early_outlook(project: Project, cases: Sequence[Case]) -> tuple[str, ...]:
-    """What early stopping may come to over these cases, in lines; none where the policy asks for none."""
+class EarlyOutlook(NamedTuple):
+    """What early stopping may come to, in ``lines``, and the ``rules`` that evidence may settle."""
+
+    lines: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+
+
+def early_outlook(project: Project, cases: Sequence[Case]) -> EarlyOutlook:
+    """What early stopping may come to over these cases; nothing where the policy asks for none."""
     policy = project.policy
     if policy is None or policy.early_stopping is None:
-        return ()
+        return EarlyOutlook()
     if nothing := told(project, Request()):
-        return nothing
+        return EarlyOutlook(nothing)
     course, rules, warnings = course_of(project, policy, policy.early_stopping, cases)
     by_evidence = f"evidence may settle {', '.join(rules)}; " if rules else ""
     last = f"only a failure ends a run early, for {', '.join(course.waiting)} pass with the last case at the earliest"
     text = last if course.waiting else "a run ends once a rule is settled as FAIL, or all of them as PASS"
-    return (f"early stopping: {by_evidence}{text}", *warnings)
+    return EarlyOutlook((f"early stopping: {by_evidence}{text}", *warnings), rules)
 
 
 def course_of(

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from oloproof.gates import decide, outlook
+from oloproof.gates import decide, evident_outlook, outlook
 from oloproof.gates.outlook import MOST_CASES
 from oloproof.model.decision import IntervalThreshold, MaxNewFailures, ObservedCount, Policy, Rule, Superiority
 from oloproof.model.measured import Measured, Quantile, Rate
+from oloproof.model.stopping import Stopping
 from oloproof.model.tally import Distribution, Tally
 
 P95, P50 = Fraction("0.95"), Fraction("0.5")
@@ -166,6 +167,31 @@ def records(n: int) -> Iterator[tuple[list[int], list[int]]]:
             for truncated in range(min(3, n)):
                 yield values[truncated:], values[:truncated]
                 yield values[: n - truncated], values[n - truncated :]
+
+
+@pytest.mark.parametrize(
+    ("bound", "policy", "n", "level"),
+    [
+        ({"min": "0.8"}, {}, 300, "96%"),
+        ({"max": "0.3", "max_missing": "0.05"}, {"confidence_level": 0.9}, 210, "92%"),
+        ({"min": "0.9"}, {"interval_method": "exact"}, 200, "96%"),
+        ({"min": "1"}, {}, 200, "95%"),
+    ],
+)
+def test_a_rule_that_evidence_may_settle_is_said_as_all_its_cases_decide_it(
+    bound: dict[str, str], policy: dict[str, Any], n: int, level: str
+) -> None:
+    rule = threshold(**bound)
+    given = Policy(rules=(rule,), **policy)
+    first, _, text = evident_outlook(rule, given, n=n).text.partition(": ")
+    assert first == f"once the evidence is strong enough, else by all cases at {level}"
+    stopping = Stopping(seed=1, method="hybrid", rules=("rule",))
+    for missing in (0, 12):
+        for passed in range(n + 1 - missing):
+            failed = n - missing - passed
+            measured = Measured(cases=n, metrics=(Rate("right", Tally(passed, failed, missing)),))
+            (decision,) = decide(measured, given, stopping=stopping)
+            assert decision.state == rate_by_the_sentence(text, passed, failed, missing)
 
 
 # --- the words -----------------------------------------------------------------------------------------------------
