@@ -105,6 +105,24 @@ def test_only_a_rule_that_waits_can_be_approved(
     assert oloproof(directory, "gate").code == before
 
 
+@pytest.mark.parametrize("by", ["", " ", "\u200b", "-", "\u202e\t"])
+def test_nobody_approves_nothing(tmp_path: Path, by: str) -> None:
+    directory = project(tmp_path, rules=[REVIEWED])
+    assert oloproof(directory, "run").code == 4
+    done = oloproof(directory, "gate", "--approve", "none-wrong", "--by", by)
+    assert (done.code, "[OLO607]" in done.err) == (2, True)
+    assert oloproof(directory, "gate").code == 4
+
+
+def test_who_approves_a_rule_twice_approves_it(tmp_path: Path) -> None:
+    directory = project(tmp_path, rules=[REVIEWED])
+    oloproof(directory, "run")
+    twice = ["--approve", "none-wrong"] * 2
+    assert oloproof(directory, "gate", *twice, "--by", "李").code == 0
+    refused = oloproof(directory, "gate", *twice, "--by", "Ada")
+    assert refused.err.count("[OLO608]") == 1
+
+
 def test_the_policy_at_hand_decides_a_stored_run(tmp_path: Path) -> None:
     directory = project(tmp_path, cases=answered("yes", "no"))
     assert oloproof(directory, "run").code == 1

@@ -43,6 +43,9 @@ def command(
     """
     if bool(approved) != bool(by):
         raise UsageError(Problem("OLO607", "--approve RULE and --by NAME go together"))
+    if by and not any(map(str.isalnum, by)):
+        raise UsageError(Problem("OLO607", "--by names nobody", "write the name of who looked at the run"))
+    approved = tuple(dict.fromkeys(approved))
     with open_store(config, create=False) as store:
         header = find_run(store, run, config)
         project = None if as_judged else load(config)
