@@ -14,6 +14,7 @@ from oloproof.model.comparison import Comparison
 from oloproof.model.run import Run
 from oloproof.pipeline import running
 from oloproof.pipeline.ports import Ports
+from oloproof.store import Store, StoredCase
 
 pytestmark = pytest.mark.usefixtures("system_at_hand")
 
@@ -24,18 +25,29 @@ from oloproof import current_case
 
 def run(case):
     me = current_case()
+    with open("ran", "a") as file:
+        print(case, me.trial, file=file)
+    with me.trace() as trace:
+        trace.message("thinking", cost_usd=0.25)
     answer = json.load(open("answers.json")).get(case, {}).get(str(me.trial), "yes")
     if answer == "crash":
         raise ValueError("no answer")
     return {"answer": answer}
 """
-"""Answers each trial of a case as a file says, and "yes" where it says nothing."""
+"""Answers each trial of a case as a file says, and "yes" where it says nothing. An attempt costs 0.25 USD."""
+
+ONE_BY_ONE = {"callable": "app:run", "version": "1", "concurrency": 1}
 
 NO_NEW = {"id": "no-new", "metric": "right", "kind": "max_new_failures", "max_new_failures": 0, "confirm": 2}
 
 
 def against_baseline(
-    directory: Path, answers: dict[str, Any], *, rules: Sequence[Row] = (NO_NEW,), **config: Any
+    directory: Path,
+    answers: dict[str, Any],
+    *,
+    rules: Sequence[Row] = (NO_NEW,),
+    options: Sequence[str] = (),
+    **config: Any,
 ) -> Done:
     """A run of four cases against one in which everything passed."""
     cases = [case(f"c{number}", f"c{number}") for number in range(1, 5)]
@@ -44,7 +56,16 @@ def against_baseline(
     oloproof(directory, "run", "--no-gate")
     oloproof(directory, "baseline", "save", "-o", "base.json")
     (directory / "answers.json").write_text(json.dumps(answers))
-    return oloproof(directory, "run", "--baseline", "base.json", "--json")
+    (directory / "ran").unlink()
+    return oloproof(directory, "run", "--baseline", "base.json", "--json", *options)
+
+
+def ran_again(directory: Path) -> list[str]:
+    """The re-runs that were made since the last time that this was asked."""
+    path = directory / "ran"
+    lines = path.read_text().splitlines() if path.exists() else []
+    path.unlink(missing_ok=True)
+    return [line for line in lines if not line.endswith(" 1")]
 
 
 @pytest.mark.parametrize(
@@ -213,3 +234,77 @@ def test_a_run_has_come_to_no_end_before_its_re_runs_have(tmp_path: Path, monkey
     against_baseline(tmp_path, {"c2": {"1": "no"}})
     assert seen == ["running"]
     assert oloproof(tmp_path, "runs", "--json").json["runs"][0]["status"] == "complete"
+
+
+# --- a run that is cut short while it confirms -----------------------------------------------------------------------
+
+TWO_BROKEN = {"c2": {"1": "no"}, "c3": {"1": "no"}}
+
+
+@pytest.mark.parametrize(("budget", "made"), [("1", 0), ("1.1", 1), ("1.5", 2), ("2", 4)])
+def test_re_runs_cost_what_they_cost(tmp_path: Path, budget: str, made: int) -> None:
+    """The four cases cost 1 USD. With what is left as many are run again as it pays for, and the rest when the run is
+    resumed."""
+    done = against_baseline(tmp_path, TWO_BROKEN, options=["--max-cost-usd", budget], system=ONE_BY_ONE)
+    again = ["c2 2", "c2 3", "c3 2", "c3 3"]
+    assert ran_again(tmp_path) == again[:made]
+    if made == len(again):
+        assert (done.code, done.json["run"]["status"]) == (0, "complete")
+        return
+    assert (done.code, done.json["run"]["status"], done.json["gate"]["outcome"]) == (5, "interrupted", "NOT_GATED")
+    warnings = " ".join(done.json["warnings"])
+    assert f"{4 - made} attempts were not run; `run --resume` completes the run" in warnings
+    assert "newly broken cases were not all run again" in warnings
+    assert oloproof(tmp_path, "gate").code == 5
+    assert oloproof(tmp_path, "compare", "latest", "base.json").code == 5
+    done = oloproof(tmp_path, "run", "--resume", "latest", "--json")
+    assert (done.code, ran_again(tmp_path)) == (0, again[made:])
+    assert done.json["decisions"][0]["confirmation"]["cleared"] == 2
+    assert done.verdict("right") == (2, 2, 0, 0)
+    assert len(oloproof(tmp_path, "inspect", "--verdicts", "--json").lines) == 4 + 4
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_a_re_run_that_failed_is_not_made_until_it_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """Whoever ends the run once he has seen it has it in the store all the same."""
+    append, stored = Store.append, []
+
+    def interrupted(store: Store, run: str, rows: Sequence[StoredCase], **others: Any) -> None:
+        append(store, run, rows, **others)
+        stored.extend(row for row in rows if row.trial > 1)
+        if len(stored) == after:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "append", interrupted)
+        against_baseline(tmp_path, {"c2": {"1": "no", "2": "no"}, "c3": {"1": "no"}})
+    assert len(ran_again(tmp_path)) >= after
+    (tmp_path / "answers.json").write_text("{}")
+    done = oloproof(tmp_path, "run", "--resume", "latest", "--json")
+    assert ran_again(tmp_path) == ["c2 2", "c2 3", "c3 2", "c3 3"][after:]
+    assert (done.code, done.json["decisions"][0]["confirmation"]["persisted"]) == (1, 1)
+
+
+def test_re_runs_that_ended_with_an_error_are_made_again_like_all_others(tmp_path: Path) -> None:
+    """What c2 comes to when its own error is made good has it run again, too, and takes no other re-run's place."""
+    answers = {"c2": {"1": "crash"}, "c3": {"1": "no", "3": "crash"}}
+    assert against_baseline(tmp_path, answers).code == 3
+    assert ran_again(tmp_path) == ["c3 2", "c3 3"]
+    (tmp_path / "answers.json").write_text(json.dumps({"c2": {"1": "no"}}))
+    done = oloproof(tmp_path, "run", "--resume", "latest", "--retry-errors", "--json")
+    assert ran_again(tmp_path) == ["c2 2", "c2 3", "c3 3"]
+    assert (done.code, done.json["decisions"][0]["confirmation"]["cleared"]) == (0, 2)
+    trials = oloproof(tmp_path, "inspect", "--case", "c3", "--json").json["trials"]
+    assert [(each["trial"], each["verdicts"]["right"]) for each in trials] == [(1, "fail"), (2, "pass"), (3, "pass")]
+    again = oloproof(tmp_path, "run", "--resume", "latest", "--retry-errors")
+    assert (again.code, "no attempt ended with an error" in again.err) == (2, True)
+
+
+def test_a_re_run_is_no_trial_that_is_taken_over(tmp_path: Path) -> None:
+    assert against_baseline(tmp_path, {"c2": {"1": "no"}}, system=ONE_BY_ONE).code == 0
+    assert ran_again(tmp_path) == ["c2 2", "c2 3"]
+    done = oloproof(tmp_path, "run", "--reuse", "--trials", "2", "--no-gate", "--json")
+    assert (done.code, ran_again(tmp_path)) == (0, ["c1 2", "c2 2", "c3 2", "c4 2"])
+    assert done.json["run"]["reused"][0]["attempts"] == 4

@@ -87,6 +87,10 @@ class Equivalence(RuleBase, frozen=True, kw_only=True, tag="equivalence", tag_fi
     margin: str
 
 
+MOST_RERUNS = 100
+"""How often a rule may have a newly broken case run again."""
+
+
 class MaxNewFailures(RuleBase, frozen=True, kw_only=True, tag="max_new_failures", tag_field="kind"):
     """At most ``max_new_failures`` cases that passed in the baseline may fail now. About the suite that ran.
 

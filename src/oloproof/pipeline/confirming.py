@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof import runner
-from oloproof.model.case import Attempt
+from oloproof.model.case import Attempt, Case
 from oloproof.model.comparison import Comparison, Rerun
-from oloproof.model.decision import MaxNewFailures, Policy
+from oloproof.model.decision import MOST_RERUNS, MaxNewFailures, Policy
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import Project
 from oloproof.model.run import CaseRecord, Run
@@ -23,12 +24,20 @@ from oloproof.runner.attempted import Attempted
 from oloproof.store import StoredCase, stored_case
 
 
-def asked_again(policy: Policy | None, comparison: Comparison) -> tuple[frozenset[str], int]:
-    """The cases that some rule wants to be run again, and how often the most demanding one does."""
-    rules = [rule for rule in (policy.rules if policy else ()) if isinstance(rule, MaxNewFailures) and rule.confirm]
-    broken = {criterion.id: criterion.broken_cases for criterion in comparison.criteria}
-    names = frozenset(case for rule in rules for case in broken.get(rule.metric, ()))
-    return names, max((rule.confirm for rule in rules), default=0)
+class Again(Struct, frozen=True):
+    """What is there to run cases again: the system, and who judges. Re-runs that are ``kept`` from before the run was
+    resumed are not made again, but for those to be made ``anew``, which ended with an error."""
+
+    launch: Callable[[Sequence[Case], runner.Launch], Iterator[Attempt]]
+    user_judge: runner.UserJudge | None
+    kept: Mapping[tuple[str, int], CaseRecord]
+    anew: Mapping[tuple[str, int], CaseRecord]
+
+
+def times(policy: Policy | None) -> int:
+    """How often the most demanding rule has a case run again."""
+    rules = policy.rules if policy else ()
+    return max((rule.confirm for rule in rules if isinstance(rule, MaxNewFailures)), default=0)
 
 
 def confirmed(
@@ -36,44 +45,63 @@ def confirmed(
     run: Run,
     comparison: Comparison,
     cases: Cases,
-    kept: Mapping[tuple[str, int], CaseRecord],
+    again: Again,
     *,
-    loaded: runner.LoadedSystem,
-    user_judge: runner.UserJudge | None,
     ports: Ports,
     watch: Watch,
     telling: Telling,
-) -> Comparison:
-    """The comparison with what the re-runs came to. They are further trials of their cases: the next ones. Those that
-    are ``kept`` from before the run was resumed are not made again."""
-    names, times = asked_again(None if run.ungated_by_choice else project.policy, comparison)
+) -> Comparison | None:
+    """The comparison with what the re-runs came to, which are further trials of their cases: the next ones. None where
+    the run was stopped before all of them were made: it has come to no end. (One that stopped early has, and whatever
+    it would have launched is missing.)"""
+    policy = None if run.ungated_by_choice else project.policy
+    names, trials = _asked_again(policy, comparison), range(run.trials + 1, run.trials + 1 + times(policy))
     if not names:
         return comparison
-    watch.confirming(len(names), times)
-    chosen = [case for case in cases if case.id in names]
-    trials = range(run.trials + 1, run.trials + 1 + times)
-    tried = ((case, trial) for case in chosen for trial in trials)
-    launch = runner.Launch(trials=trials, done=kept, listener=telling)
-    made = attempts(tried, kept, loaded.run(chosen, launch), waited=ports.store.waiting(run.id))
-    rows = list(_judged(project, run, Redacting.of(project).applied(made), user_judge))
-    fresh = [row for row in rows if (row.side.case_id, row.trial) not in kept]
-    ports.store.append(run.id, fresh)
-    for row in fresh:
-        if isinstance(row.attempt, Attempt):
-            telling.tell(telling.finished(row.attempt, row.judgments))
+    chosen = [(place, case) for place, case in enumerate(cases) if case.id in names]
     picks = [run.criteria.index(criterion.id) for criterion in comparison.criteria]
+    if run.status == "stopped_early":
+        never = tuple(["m" * len(picks)] * len(trials))
+        return replace(comparison, reruns=tuple([Rerun(case.id, never) for _, case in chosen]))
+    watch.confirming(len(names), len(trials))
+    tried = ((case, trial) for _, case in chosen for trial in trials)
+    fresh = again.launch([case for _, case in chosen], runner.Launch(trials=trials, done=again.kept))
+    made = attempts(tried, again.kept, fresh, again.anew, waited=ports.store.waiting(run.id))
+    places = (run.cases * run.trials + place * MOST_RERUNS + at for place, _ in chosen for at in range(len(trials)))
     codes: dict[str, list[str]] = {}
-    for row in rows:
+    is_whole = True
+    for row in _judged(project, run, Redacting.of(project).applied(made), again.user_judge, places):
         codes.setdefault(row.side.case_id, []).append("".join([row.side.codes[at] for at in picks]))
+        attempt = row.attempt
+        if (row.side.case_id, row.trial) in again.kept or not isinstance(attempt, Attempt):
+            continue
+        is_whole = is_whole and not attempt.not_run
+        if not attempt.not_run or attempt.earlier:
+            ports.store.append(run.id, [row])  # at once: nobody may end the run over one that failed, and try anew
+            telling.tell(telling.finished(attempt, row.judgments))
+    if not is_whole:
+        return None
     return replace(comparison, reruns=tuple(Rerun(case, tuple(each)) for case, each in codes.items()))
 
 
+def _asked_again(policy: Policy | None, comparison: Comparison) -> frozenset[str]:
+    """The cases that some rule wants to be run again."""
+    rules = [rule for rule in (policy.rules if policy else ()) if isinstance(rule, MaxNewFailures) and rule.confirm]
+    broken = {criterion.id: criterion.broken_cases for criterion in comparison.criteria}
+    return frozenset(case for rule in rules for case in broken.get(rule.metric, ()))
+
+
 def _judged(
-    project: Project, run: Run, attempted: Iterable[Attempted], user_judge: runner.UserJudge | None
+    project: Project,
+    run: Run,
+    attempted: Iterable[Attempted],
+    user_judge: runner.UserJudge | None,
+    ordinals: Iterable[int],
 ) -> Iterable[StoredCase]:
-    """Each re-run as it is kept: after all attempts of the run, and in none of its counts."""
+    """Each re-run as it is kept: after all attempts of the run, and in none of its counts. Its ordinal is the same
+    whatever else is run again, so that none takes another one's place when the run goes on."""
     places = ("",) * len(run.slices)
-    for ordinal, (item, seen) in enumerate(evidence_of(attempted, user_judge), start=run.cases * run.trials):
+    for ordinal, (item, seen) in zip(ordinals, evidence_of(attempted, user_judge), strict=True):
         judgments: Sequence[Judgment] | None = item.judgments
         if judgments is None:
             (words,) = judged(project, [(item, seen)])

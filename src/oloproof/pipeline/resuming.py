@@ -45,8 +45,7 @@ def taken_up(resumption: Resumption, ports: Ports) -> Resumed:
             what = f"run {was.id} may stop early, and what its cases came to has decided when"
             raise UsageError(Problem("OLO419", what, "run anew: a case that is made again would be looked at twice"))
         stored = ports.store.kept(was.id)
-        own = (key for key in stored if key[1] <= was.trials)
-        again = frozenset(key for key in own if stored[key].attempt.error is not None)
+        again = frozenset(key for key in stored if stored[key].attempt.error is not None)
         if was.is_concluded and not again:
             raise UsageError(Problem("OLO414", f"run {was.id} is complete, and no attempt ended with an error"))
         return Resumed(was, stored, again, resumption.changed_too)

@@ -84,7 +84,7 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, done: Containe
         if run.system.code != header.system.code:
             changed = changed or (run.id if any(key in kept for key in wanted) else "")
             continue
-        for key in [key for key in wanted if key in kept]:
+        for key in [key for key in wanted if key in kept and key[1] <= run.trials]:  # a re-run is no trial
             record = kept[key]
             if _seen(record.case) != _seen(wanted[key]):
                 continue

@@ -19,7 +19,7 @@ from oloproof.model.run import CaseRecord, Report, Run
 from oloproof.model.selection import Selection
 from oloproof.pipeline.budget import Spending
 from oloproof.pipeline.comparing import compare
-from oloproof.pipeline.confirming import confirmed
+from oloproof.pipeline.confirming import Again, confirmed, times
 from oloproof.pipeline.counting import Counted, evidence_of, judge_and_keep
 from oloproof.pipeline.deciding import report
 from oloproof.pipeline.identity import agreed_identity, configured_identity, run_header
@@ -87,22 +87,32 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             trials = range(1, header.trials + 1)
             window = None if planned is None else planned.window
             spending = Spending(request.budget, ports.monotonic)
-            may_launch, done = spending.may_launch, Either(kept, reused.taken)
-            launch = runner.Launch(trials=trials, window=window, done=done, may_launch=may_launch, listener=telling)
-            fresh = loaded.run(asked, launch)
+            launched = partial(_launched, loaded, spending, telling)
+            fresh = launched(asked, runner.Launch(trials=trials, window=window, done=Either(kept, reused.taken)))
             tried = ((case, trial) for case in chosen for trial in trials)
-            attempted = attempts(tried, kept, spending.within(fresh, loaded.stop), again, reused, waited)
+            attempted = attempts(tried, kept, fresh, again, reused, waited)
             course = certain if planned is None else EarlyStop(planned, loaded.stop)
             evidence = evidence_of(redacting.applied(attempted), user_judge)
             counted = judge_and_keep(project, header, evidence, ports, telling, course)
             comparison = _compared(project, counted, ports, request.baseline)
             if comparison is not None:
-                confirm = partial(confirmed, project, counted.run, comparison, cases, kept, ports=ports, watch=watch)
-                comparison = confirm(loaded=loaded, user_judge=user_judge, telling=telling)
+                more = Again(launched, user_judge, kept=kept, anew=again)
+                confirm = partial(confirmed, project, counted.run, comparison, cases, more, ports=ports, watch=watch)
+                comparison = confirm(telling=telling)
+                if comparison is None:
+                    counted = _cut_short(counted, project)
             workers.close()  # what they print as they end belongs to their log
             warnings = (*cases.warnings, *(told(project, request) if planned is None else planned.warnings))
             warnings += (*reused.told, *spending.told, *loaded.warnings)
             return telling.reported(_conclude(project, counted, printed.log, ports, warnings, comparison))
+
+
+def _launched(
+    loaded: runner.LoadedSystem, spending: Spending, telling: Telling, cases: Iterable[Case], launch: runner.Launch
+) -> Iterator[Attempt]:
+    """The attempts that ``launch`` asks for, re-runs like any others, as far as the budget lets them begin."""
+    launch = replace(launch, may_launch=spending.may_launch, listener=telling)
+    return spending.within(loaded.run(cases, launch), loaded.stop)
 
 
 class _Entered(NamedTuple):
@@ -223,8 +233,16 @@ def _compared(project: Project, counted: Counted, ports: Ports, baseline: Baseli
     if baseline is None or not run.is_concluded or run.partial:
         return None
     policy = None if run.ungated_by_choice else project.policy
-    ports.store.finish(replace(run, status="running", finished_at=None), counted.measured, policy)
+    going_on = replace(run, status="running", finished_at=None, reruns=times(policy))
+    ports.store.finish(going_on, counted.measured, policy)
     return compare(ports.store, run, baseline, policy=policy)
+
+
+def _cut_short(counted: Counted, project: Project) -> Counted:
+    """Of a run whose re-runs were not all made."""
+    told = "newly broken cases were not all run again: `run --resume` goes on with that"
+    run = replace(counted.run, status="interrupted", reruns=times(project.policy))
+    return replace(counted, run=run, warnings=(*counted.warnings, told))
 
 
 def _conclude(
@@ -236,9 +254,9 @@ def _conclude(
     comparison: Comparison | None,
 ) -> Report:
     """Decide, and keep what was concluded."""
-    reruns = max((len(rerun.codes) for rerun in comparison.reruns), default=0) if comparison else 0
+    of_cases = [len(rerun.codes) for rerun in comparison.reruns] if comparison else [counted.run.reruns]
     lines = log.rstrip("\n").count("\n") + 1 if log.strip() else 0
-    finished = replace(counted.run, log_lines=lines, reruns=reruns)
+    finished = replace(counted.run, log_lines=lines, reruns=max(of_cases, default=0))
     policy = None if finished.ungated_by_choice else project.policy
     warnings = tuple(map(Redacting.of(project).text, warnings))
     warnings = (*project.warnings, *warnings, *counted.warnings, *_retried(finished), *_taken_over(finished))

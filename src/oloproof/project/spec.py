@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from oloproof.model.case import Infrastructure
-from oloproof.model.decision import IntervalMethod, Policy
+from oloproof.model.decision import MOST_RERUNS, IntervalMethod, Policy
 from oloproof.model.measured import MIN_SLICE_SUPPORT
 from oloproof.model.project import MOST_TRIALS, Executor, Isolation, QuantitySource, Retry, Shipping, TraceFormat
 from oloproof.model.redaction import RULE_NAME
@@ -299,7 +299,8 @@ class MaxNewFailuresEntry(_PairEntry, frozen=True, kw_only=True, forbid_unknown_
     kind: Literal["max_new_failures"]
     max_new_failures: Annotated[int, Meta(ge=0, description="How many cases may be newly broken.")]
     confirm: Annotated[
-        int, Meta(ge=0, le=100, description="How often broken cases are run again; one counts unless all of it passes.")
+        int,
+        Meta(ge=0, le=MOST_RERUNS, description="How often broken cases are run again; one counts unless all passes."),
     ] = 0
 
 
