@@ -1,4 +1,4 @@
-"""The report on a terminal, and the tables of ``inspect`` and ``runs``. The only place that knows rich.
+"""The report on a terminal, and the tables of ``inspect`` and ``runs``. The only report that knows rich.
 
 Texts reach rich as ``Text``, never as markup. A table whose words do not fit the width is drawn as a stack of records
 instead, so that a narrow terminal folds lines and loses none. What the encoding cannot show is drawn in ASCII.
