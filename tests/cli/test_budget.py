@@ -64,9 +64,11 @@ def test_time_is_taken_by_the_stopwatch_that_is_given(most: float, after: int | 
 def test_what_was_left_and_what_had_no_price_are_told() -> None:
     spending = Spending(Budget(cost_usd=0.5), lambda: 0.0)
     assert stopped_after(spending, [attempt(0.25, None), attempt(0.3), NOT_RUN, NOT_RUN]) == 2
-    assert spending.told == (
+    no_price = "1 attempt has steps without a cost, which count as nothing in --max-cost-usd"
+    assert spending.told("stopped_early") == (no_price,)
+    assert spending.told("interrupted") == (
         "the budget was spent (0.55 USD of 0.5): 2 attempts were not run; `run --resume` completes the run",
-        "1 attempt has steps without a cost, which count as nothing in --max-cost-usd",
+        no_price,
     )
 
 
@@ -89,6 +91,20 @@ def test_a_run_that_spent_its_budget_is_completed_by_another(tmp_path: Path) -> 
     done = oloproof(tmp_path, "run", "--resume", "latest", "--max-cost-usd", the_rest, "--json")
     assert (done.code, done.verdict("right")) == (0, (400, 0, 0, 0))
     assert not [warning for warning in done.json["warnings"] if "budget" in warning]
+
+
+@pytest.mark.parametrize(("most", "status", "code"), [("9", "interrupted", 5), ("9.25", "stopped_early", 0)])
+def test_a_verdict_that_is_settled_with_the_budget_leaves_nothing_to_resume(
+    tmp_path: Path, most: str, status: str, code: int
+) -> None:
+    """37 passes of 40 are certain to be at least 80 %, and cost 9.25 USD."""
+    floor = {"id": "floor", "metric": "right", "min": 0.8}
+    system = {"callable": "app:run", "concurrency": 1}
+    project(tmp_path, app=COSTLY, cases=answered(*["yes"] * 40), rules=[floor], system=system)
+    done = oloproof(tmp_path, "run", "--stop-early", "--max-cost-usd", most, "--json")
+    assert (done.code, done.json["run"]["status"]) == (code, status)
+    assert any("run --resume" in warning for warning in done.json["warnings"]) == (status == "interrupted")
+    assert oloproof(tmp_path, "run", "--resume", "latest").code == (2 if status == "stopped_early" else 0)
 
 
 def test_a_budget_is_an_amount(tmp_path: Path) -> None:

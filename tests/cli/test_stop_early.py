@@ -133,6 +133,18 @@ def test_evidence_needs_two_hundred_cases(tmp_path: Path) -> None:
     assert "evidence may not settle rule 'floor' of 150 cases, fewer than 200" in told
 
 
+@pytest.mark.parametrize("bound", [{"min": 1}, {"max": 0}, {"min": 0}])
+def test_there_is_no_evidence_against_all_or_none(tmp_path: Path, bound: dict[str, int]) -> None:
+    nothing = {"id": "floor", "metric": "right"} | bound
+    suite(tmp_path, passes=200, fails=0, rules=[nothing], policy={"early_stopping": HYBRID})
+    told = "evidence may not settle rule 'floor' since there is none against a rate of 0 or 1"
+    assert told in oloproof(tmp_path, "check").out
+    done = oloproof(tmp_path, "run", "--seed", "1", "--json")
+    early = done.json["run"]["early_stopping"]
+    assert (early["method"], early["rules"]) == ("curtailment", [])
+    assert any(warning.startswith(told) for warning in done.json["warnings"])
+
+
 def test_another_policy_is_not_put_to_a_run_that_stopped(tmp_path: Path) -> None:
     suite(tmp_path, passes=40, fails=0, policy={"early_stopping": CURTAILMENT})
     assert oloproof(tmp_path, "run").code == 0

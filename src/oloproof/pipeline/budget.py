@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from oloproof.model.case import Attempt
+from oloproof.model.run import RunStatus
 
 
 class Budget(Struct, frozen=True, kw_only=True):
@@ -40,11 +41,11 @@ class Spending:
                 stop()
             yield attempt
 
-    @property
-    def told(self) -> tuple[str, ...]:
-        """What the report says of it."""
+    def told(self, status: RunStatus) -> tuple[str, ...]:
+        """What the report says of it, of a run that ended so. What one that stopped early left out would have told it
+        nothing more, also where the budget was spent by then."""
         told = []
-        if self._spent and self._not_run:
+        if self._spent and self._not_run and status == "interrupted":
             what = "1 attempt was" if self._not_run == 1 else f"{self._not_run} attempts were"
             told.append(f"the budget was spent ({self._spent}): {what} not run; `run --resume` completes the run")
         if self._unpriced:

@@ -103,7 +103,7 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
                     counted = _cut_short(counted, project)
             workers.close()  # what they print as they end belongs to their log
             warnings = (*cases.warnings, *(told(project, request) if planned is None else planned.warnings))
-            warnings += (*reused.told, *spending.told, *loaded.warnings)
+            warnings += (*reused.told, *spending.told(counted.run.status), *loaded.warnings)
             return telling.reported(_conclude(project, counted, printed.log, ports, warnings, comparison))
 
 

@@ -12,9 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.errors import Problem, UsageError
+from oloproof.gates.sides import sides_of
 from oloproof.metrics import observe
 from oloproof.model.case import Case
-from oloproof.model.decision import Policy
+from oloproof.model.decision import IntervalThreshold, Policy, Rule
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import Project, RecordedSystem
@@ -150,19 +151,29 @@ def course_of(
     """The policy's rules over these cases, which of them evidence may settle, and why others that were named may
     not."""
     from oloproof.gates.stopping import Course, Suite
-    from oloproof.stats.sequential import HYBRID_MIN_CASES
 
     sizes = applicable(project, cases)
     quantiles = {spec.id: (spec.q, spec.source) for spec in project.metrics}
     named = [rule for rule in policy.rules if rule.id in wish.rules]
-    rules = tuple(rule.id for rule in named if sizes[rule.metric] >= HYBRID_MIN_CASES)
+    why_not = {rule.id: _why_no_evidence(rule, sizes[rule.metric]) for rule in named}
+    rules = tuple(rule.id for rule in named if not why_not[rule.id])
     warnings = tuple(
-        f"evidence may not settle rule '{rule.id}' of {sizes[rule.metric]} cases, fewer than {HYBRID_MIN_CASES}:"
-        " it is settled once it is certain"
-        for rule in named
-        if rule.id not in rules
+        f"evidence may not settle rule '{name}' {why}: it is settled once it is certain"
+        for name, why in why_not.items()
+        if why
     )
     return Course(policy, Suite(sizes, quantiles), evident=rules), rules, warnings
+
+
+def _why_no_evidence(rule: Rule, n: int) -> str:
+    """Why evidence may not settle a rule that is named, "" where it may."""
+    from oloproof.stats.sequential import HYBRID_MIN_CASES
+
+    if n < HYBRID_MIN_CASES:
+        return f"of {n} cases, fewer than {HYBRID_MIN_CASES}"
+    if isinstance(rule, IntervalThreshold) and {0, 1} & {share for _, share in sides_of(rule)}:
+        return "since there is none against a rate of 0 or 1"
+    return ""
 
 
 def certainty(project: Project, cases: Cases, request: Request) -> Certainty | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import ROUND_HALF_EVEN
 
+from oloproof.errors import counted
 from oloproof.model.decision import Basis, Decision, RateFinding
 from oloproof.model.run import Report, Run
 from oloproof.model.stopping import Saved, Settled, Stopping
@@ -41,10 +42,11 @@ def settled_in_words(decision: Decision) -> str:
     settled = decision.settled
     if settled is None:
         return by
+    after = counted(settled.after, "case")
     if settled.by == "evidence":
         missing = f", {settled.missing:,} missing" if settled.missing else ""
-        return f"{by} after {settled.after:,} cases: {settled.passed:,} passed, {settled.failed:,} failed{missing}"
-    return f"{by}; certain after {settled.after:,} cases, which takes {inert(settled.boundary)}"
+        return f"{by} after {after}: {settled.passed:,} passed, {settled.failed:,} failed{missing}"
+    return f"{by}; certain after {after}, which takes {inert(settled.boundary)}"
 
 
 def _method(stopping: Stopping) -> str:
@@ -53,6 +55,8 @@ def _method(stopping: Stopping) -> str:
 
 
 def _where(run: Run, stopping: Stopping) -> str:
+    if not run.is_concluded:
+        return "cut short before its verdict was settled"
     if stopping.after is None:
         return "no case was left out"
     causes = ", ".join(_cause(settled) for settled in stopping.settled if _is_cause(settled, stopping))

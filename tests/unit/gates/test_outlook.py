@@ -175,7 +175,6 @@ def records(n: int) -> Iterator[tuple[list[int], list[int]]]:
         ({"min": "0.8"}, {}, 300, "96%"),
         ({"max": "0.3", "max_missing": "0.05"}, {"confidence_level": 0.9}, 210, "92%"),
         ({"min": "0.9"}, {"interval_method": "exact"}, 200, "96%"),
-        ({"min": "1"}, {}, 200, "95%"),
     ],
 )
 def test_a_rule_that_evidence_may_settle_is_said_as_all_its_cases_decide_it(

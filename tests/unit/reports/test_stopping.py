@@ -3,7 +3,7 @@ from __future__ import annotations
 from oloproof.gates import decide
 from oloproof.model.decision import Gate, IntervalThreshold, Policy
 from oloproof.model.measured import Measured, Rate
-from oloproof.model.run import Report, Run, SystemIdentity
+from oloproof.model.run import Report, Run, RunStatus, SystemIdentity
 from oloproof.model.stopping import EarlyStopping, Saved, Settled, Stopping
 from oloproof.model.tally import Tally
 from oloproof.reports.document import report_document
@@ -13,13 +13,13 @@ FLOOR = IntervalThreshold(id="floor", metric="right", min="0.8")
 HYBRID = EarlyStopping(method="hybrid", rules=("floor",))
 
 
-def report(tally: Tally, stopping: Stopping) -> Report:
+def report(tally: Tally, stopping: Stopping, *, status: RunStatus | None = None) -> Report:
     policy = Policy(rules=(FLOOR,), early_stopping=HYBRID)
     run = Run(
         id="r",
         project="p",
         system=SystemIdentity(name="s"),
-        status="complete" if stopping.after is None else "stopped_early",
+        status=status or ("complete" if stopping.after is None else "stopped_early"),
         started_at="2026-11-30T10:15:00Z",
         cases=tally.n,
         criteria=("right",),
@@ -42,6 +42,12 @@ def test_a_run_that_went_on_says_at_which_level_the_rule_was_decided() -> None:
     (row,) = drawn.decisions
     assert row.words == "lower bound 80.0% ≥ minimum 80% (wilson, 96%)"
     assert row.achieved.endswith("(nominal 2%)")
+
+
+def test_of_a_run_that_was_cut_short_it_is_not_said_that_nothing_was_left_out() -> None:
+    drawn = view(report(Tally(8, 0, 992), Stopping(seed=7), status="interrupted"))
+    said = "curtailment, launch order from seed 7; cut short before its verdict was settled"
+    assert facts(drawn)["early stopping"] == said
 
 
 def test_a_rule_that_was_left_open_names_no_interval() -> None:
