@@ -6,13 +6,16 @@ say; nobody asks a model. What is compared:
 - The work: every program makes the same ten calls with the same arguments and results from `work.py`, and judges each
   case by the names of its calls, in their order, and by its answer. agentevals and deepeval are given trajectories and
   run no agent, which is what `oloproof judge` does, so they are held to that; the others to `oloproof run`.
-- The form: a plain function for `oloproof run`; a coroutine function for pydantic-evals, which costs it less.
+- The form: a plain function for `oloproof run`; a coroutine function for pydantic-evals, which costs it less. Its own
+  evaluators judge the calls that an agent has recorded as OpenTelemetry spans: with the plain SDK here, since Logfire
+  costs it more. The same with the steps in the agent's output, where nothing is recorded, is measured beside it.
 - What is kept: each leaves on disk, for every case, its steps and how it was judged, as far as it has a way to:
-  inspect-ai its log, pydantic-evals its report as JSON, agentevals its scores; deepeval keeps nothing. `oloproof run`
+  inspect-ai its log, pydantic-evals its report as JSON, agentevals its scores, deepeval its latest run. `oloproof run`
   stores every case so that a killed run loses none, and notes each step where it outlives the agent's process.
 - The measure: CPU seconds, user and system, of all processes (a wait costs nothing, a second core is not free), as
   the difference of a run of many cases and one of ten by the cases between, each the median of three. So what a tool
-  costs before the first case is taken off.
+  costs before the first case is taken off. All is done on one core, where there can be one: two processes on two
+  threads of a core slow each other, how much depends on the machine, and tools of one process would be spared it.
 
 `python benchmarks/public_tools.py [NAME…]` runs some of them; `--keep DIRECTORY` keeps the environments for next time.
 """
@@ -85,6 +88,33 @@ assert all(result["score"] for result in results)
 """
 
 PYDANTIC_EVALS = """
+import json
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from pydantic_evals import Case, Dataset
+from pydantic_evals.evaluators import EqualsExpected, TrajectoryMatch
+from pydantic_evals.reporting import EvaluationReportAdapter
+from work import CASES, EXPECTED, calls
+
+trace.set_tracer_provider(TracerProvider())
+tracer = trace.get_tracer("agent")
+
+async def run(number):
+    for tool, arguments, result in calls(number):
+        told = {"gen_ai.tool.name": tool, "gen_ai.tool.call.arguments": json.dumps(arguments)}
+        with tracer.start_as_current_span(f"execute_tool {tool}", attributes=told) as span:
+            span.set_attribute("gen_ai.tool.call.result", json.dumps(result))
+    return {"answer": "refunded"}
+
+cases = [Case(name=f"c{n}", inputs=n, expected_output={"answer": "refunded"}) for n in range(CASES)]
+judged = [EqualsExpected(), TrajectoryMatch(expected_trajectory=EXPECTED, order="exact")]
+report = Dataset(name="refunds", cases=cases, evaluators=judged).evaluate_sync(run, progress=False)
+open("report.json", "wb").write(EvaluationReportAdapter.dump_json(report))
+averages = report.averages()
+assert len(report.cases) == CASES and averages.assertions == averages.scores["TrajectoryMatch"] == 1
+"""
+
+PYDANTIC_EVALS_IN_OUTPUT = """
 from dataclasses import dataclass
 from pydantic_evals import Case, Dataset
 from pydantic_evals.evaluators import Evaluator
@@ -186,22 +216,24 @@ QUIET = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "LANGSMITH_TRACING": "false", "LOG
 
 @dataclass(frozen=True)
 class Tool:
-    """A public tool: its package, the program that uses it, how many times less a case is to cost here, and whether it
-    only judges trajectories that are there, as `oloproof judge` does. ``cases`` are so many that a few hundredths of a
-    second make little of a difference to one."""
+    """A public tool: what it is called here, the program that uses it, how many times less a case is to cost here, and
+    whether it only judges trajectories that are there, as `oloproof judge` does. ``needs`` are its packages, () where
+    that is its name; ``cases`` so many that a few hundredths of a second make little of a difference to one."""
 
-    package: str
+    name: str
     program: str
     times: float | None = None
     is_given_trajectories: bool = False
     cases: int = 500
     keeps_every_run: bool = False
+    needs: tuple[str, ...] = ()
 
 
 TOOLS = (
     Tool("inspect-ai", INSPECT, 40, keeps_every_run=True),
     Tool("agentevals", AGENTEVALS, 10, is_given_trajectories=True, cases=1_000),
-    Tool("pydantic-evals", PYDANTIC_EVALS, 3, cases=4_000),
+    Tool("pydantic-evals", PYDANTIC_EVALS, 3, cases=4_000, needs=("pydantic-evals", "opentelemetry-sdk")),
+    Tool("pydantic-evals, steps in the output", PYDANTIC_EVALS_IN_OUTPUT, cases=4_000, needs=("pydantic-evals",)),
     Tool("deepeval", DEEPEVAL, is_given_trajectories=True),
 )
 
@@ -253,10 +285,10 @@ def _write_lines(path: Path, rows: Iterable[object]) -> None:
 
 def measured(tool: Tool, root: Path, environments: Path) -> Spent:
     """What a case costs another tool. CalledProcessError where it cannot be installed or used."""
-    python = _installed(tool.package, environments)
+    python = _installed(tool.needs or (tool.name,), environments)
     cases, costs = (FEW, FEW + tool.cases), []
     for count in cases:
-        place = root / f"{tool.package}-{count}"
+        place = root / f"{tool.name}-{count}"
         place.mkdir()
         (place / "work.py").write_text(WORK)
         (place / "program.py").write_text(tool.program)
@@ -273,12 +305,12 @@ def _each(costs: list[tuple[Cost, float]], cases: tuple[int, int]) -> Spent:
     return Spent((many.cpu_s - few.cpu_s) / more * 1e6, (many_bytes - few_bytes) / more, many.peak_mib)
 
 
-def _installed(package: str, environments: Path) -> Path:
-    place = environments / package
+def _installed(packages: tuple[str, ...], environments: Path) -> Path:
+    place = environments / "-".join(packages)
     python = place / "bin" / "python"
     if not python.exists():
         venv.create(place, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", package], check=True, stderr=subprocess.PIPE)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True, stderr=subprocess.PIPE)
     return python
 
 
@@ -303,15 +335,17 @@ def _compare(tool: Tool, spent: Spent, *, run: Spent, judge: Spent) -> None:
     like = "judge" if tool.is_given_trajectories else "run"
     goal = "" if tool.times is None else f"; goal for {like} ≥ {tool.times:g} ×"
     met = "" if tool.times is None or times[like] >= tool.times else "   MISSED"
-    print(f"{tool.package} costs {times['run']:.1f} × run, {times['judge']:.1f} × judge{goal}{met}")
+    print(f"{tool.name} costs {times['run']:.1f} × run, {times['judge']:.1f} × judge{goal}{met}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="packages to compare with; default: all")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="tools to compare with; default: all")
     parser.add_argument("--keep", type=Path, metavar="DIRECTORY", help="where environments are kept for next time")
     asked = parser.parse_args()
     os.environ.update(QUIET)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary)
         right = "{type: contains, criterion: right, field: answer, expected_field: answer}"
@@ -327,19 +361,19 @@ def main() -> None:
         _told("oloproof judge, of recordings", judging)
         others: dict[str, Spent] = {}
         for tool in TOOLS:
-            if asked.names and tool.package not in asked.names:
+            if asked.names and tool.name not in asked.names:
                 continue
             try:
-                others[tool.package] = measured(tool, root, asked.keep or root)
+                others[tool.name] = measured(tool, root, asked.keep or root)
             except (subprocess.CalledProcessError, SystemExit) as error:
-                print(f"{tool.package}: not measured: {str(error).strip()[-300:]}", file=sys.stderr)
+                print(f"{tool.name}: not measured: {str(error).strip()[-300:]}", file=sys.stderr)
                 continue
-            _told(tool.package, others[tool.package])
+            _told(tool.name, others[tool.name])
         row("oloproof, a trivial callable", trivial.us, "µs a case", 150)
         row("the same with isolation: process", process.us, "µs a case", 2_000)
         for tool in TOOLS:
-            if tool.package in others:
-                _compare(tool, others[tool.package], run=ours, judge=judging)
+            if tool.name in others:
+                _compare(tool, others[tool.name], run=ours, judge=judging)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from oloproof.api.rows import Rows
 from oloproof.model.case import Attempt, AttemptError, Case
+from oloproof.model.collector import collector_paused
 from oloproof.model.events import outcome_of
 from oloproof.model.judgment import Judgment, Word
 from oloproof.model.run import CaseRecord, Run
@@ -118,12 +119,13 @@ class CaseResult:
 def read_cases(store: Store, run: Run) -> Rows[CaseResult]:
     """Every attempt of a stored run, in its order."""
     found = []
-    for case_id, trial, judgments, record in store.records(run.id):
-        if trial > run.trials:
-            continue
-        if record is None:
-            judged = tuple(zip(run.criteria, judgments, strict=True))
-            attempt = Attempt(case_id=case_id, trial=trial)
-            record = CaseRecord(run_id=run.id, case=Case(id=case_id), attempt=attempt, judgments=judged)
-        found.append(CaseResult(record))
+    with collector_paused():
+        for case_id, trial, judgments, record in store.records(run.id):
+            if trial > run.trials:
+                continue
+            if record is None:
+                judged = tuple(zip(run.criteria, judgments, strict=True))
+                attempt = Attempt(case_id=case_id, trial=trial)
+                record = CaseRecord(run_id=run.id, case=Case(id=case_id), attempt=attempt, judgments=judged)
+            found.append(CaseResult(record))
     return Rows("cases", ("case", "trial", "verdict", "what did not pass"), found)

@@ -27,7 +27,7 @@ _ENDS = 20
 _SPOKEN = ("message", "observation", "decision", "final")
 
 
-class StepView(Struct, frozen=True, kw_only=True):
+class StepView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A step. ``action`` is its kind and what it concerns; ``offends`` the criteria that it makes fail; ``left_out``
     counts the steps between it and the one that is shown before it. ``to`` is the agent that it hands over to, ""
     where it does not; steps of one ``turn`` were taken together; ``failed``: an error was recorded."""

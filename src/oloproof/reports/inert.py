@@ -32,6 +32,8 @@ def inert(text: str, limit: int = NAME_LIMIT) -> str:
 
     What is no longer than the count itself is not cut away.
     """
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text  # nearly all that is shown
     note = f"… (+{len(text) - limit:,} characters)" if len(text) > limit else ""
     if len(text) <= limit + len(note):
         note = ""

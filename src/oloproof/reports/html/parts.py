@@ -35,6 +35,9 @@ UNREADABLE = -2
 SERVED = -3
 """The block of a case that a server is asked for. Its place is its id where that is shown otherwise, else 0."""
 
+_QUICKLY, _CLOSELY = 3, 6
+"""Levels of compression: the second takes three times as long for a sixth less, which counts once room is used up."""
+
 _CASES = 100
 _BYTES = 512_000
 _PREVIEW = 100
@@ -91,12 +94,12 @@ def packed(entries: Iterable[Entry], run: Run, *, content: bool, room: int = ROO
         waiting.append(_page(entry, entry.record, content=content))
         size += len(waiting[-1])
         if len(waiting) == _CASES or size >= _BYTES:
-            part = Part(f"block-{blocks}", _pack(waiting))
+            part = Part(f"block-{blocks}", _pack(waiting, _QUICKLY if spent < room // 4 else _CLOSELY))
             spent += len(part.text)
             blocks, waiting, size = blocks + 1, [], 0
             yield part
     if waiting:
-        yield Part(f"block-{blocks}", _pack(waiting))
+        yield Part(f"block-{blocks}", _pack(waiting, _CLOSELY))
     yield Part("index", index.text())
 
 
@@ -145,8 +148,8 @@ def _bounded(block: Block) -> Block:
     return Block(block.title, (*block.lines[:half], left, *block.lines[-half:]))
 
 
-def _pack(pages: list[bytes]) -> str:
-    return base64.b64encode(zlib.compress(b"[" + b",".join(pages) + b"]", 6)).decode()
+def _pack(pages: list[bytes], level: int) -> str:
+    return base64.b64encode(zlib.compress(b"[" + b",".join(pages) + b"]", level)).decode()
 
 
 class _Index:
@@ -154,7 +157,7 @@ class _Index:
 
     def __init__(self, run: Run, *, content: bool) -> None:
         self._content = content
-        self._deflate = zlib.compressobj(6)
+        self._deflate = zlib.compressobj(_CLOSELY)
         self._chunks: list[bytes] = []
         self._bytes = 0
         self._values: list[dict[str, int]] = [{} for _ in run.slices]

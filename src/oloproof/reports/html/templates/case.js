@@ -96,7 +96,7 @@ function drawing(link) {
     const found = [];
     for (const step of steps) {
       const last = found.at(-1)?.at(-1);
-      const together = last && step.left_out === 0 && step.turn !== null && last.turn === step.turn &&
+      const together = last && !step.left_out && step.turn !== undefined && last.turn === step.turn &&
         last.agent === step.agent && last.kind === step.kind && step.kind.startsWith("tool_");
       if (together) found.at(-1).push(step);
       else found.push([step]);
