@@ -296,6 +296,31 @@ def test_a_stopped_run_confirms_nothing_that_is_newly_broken(tmp_path: Path) -> 
     assert oloproof(tmp_path, "gate", "--json").json == done.json
 
 
+@pytest.mark.parametrize("broken", [f"c{number}" for number in range(6)])
+def test_wherever_in_the_order_a_run_fails_it_comes_to_its_end(tmp_path: Path, broken: str) -> None:
+    """Also where that is its last case, so that nothing is left out: what is broken is not run again all the same."""
+    again = {"id": "no-new", "metric": "right", "kind": "max_new_failures", "max_new_failures": 0, "confirm": 1}
+    app = """
+    def run(case):
+        with open("ran", "a") as file:
+            print(case, file=file)
+        return {"answer": "no" if case == open("wrong").read() else "yes"}
+    """
+    rows = [case(f"c{number}", f"c{number}") for number in range(6)]
+    system = {"callable": "app:run", "concurrency": 1}
+    project(tmp_path, app=app, cases=rows, rules=[NONE_WRONG, again], system=system)
+    (tmp_path / "wrong").write_text("none")
+    oloproof(tmp_path, "run")
+    (tmp_path / "ran").unlink()
+    (tmp_path / "wrong").write_text(broken)
+    done = oloproof(tmp_path, "run", "--stop-early", "--seed", "1", "--baseline", "latest", "--json")
+    ran = (tmp_path / "ran").read_text().split()
+    assert (done.code, ran[-1], ran.count(broken)) == (1, broken, 1)
+    assert done.json["run"]["status"] == ("complete" if len(ran) == len(rows) else "stopped_early")
+    assert done.json["decisions"][1]["state"] == "INSUFFICIENT_EVIDENCE"
+    assert oloproof(tmp_path, "gate", "--json").json == done.json
+
+
 @pytest.mark.parametrize(
     ("options", "code"),
     [

@@ -52,15 +52,15 @@ def confirmed(
     telling: Telling,
 ) -> Comparison | None:
     """The comparison with what the re-runs came to, which are further trials of their cases: the next ones. None where
-    the run was stopped before all of them were made: it has come to no end. (One that stopped early has, and whatever
-    it would have launched is missing.)"""
+    the run was stopped before all of them were made: it has come to no end. A run that may stop early launches nothing
+    more once a rule has failed: there they are missing."""
     policy = None if run.ungated_by_choice else project.policy
     names, trials = _asked_again(policy, comparison), range(run.trials + 1, run.trials + 1 + times(policy))
     if not names:
         return comparison
     chosen = [(place, case) for place, case in enumerate(cases) if case.id in names]
     picks = [run.criteria.index(criterion.id) for criterion in comparison.criteria]
-    if run.status == "stopped_early":
+    if run.stopping is not None and any(settled.state == "FAIL" for settled in run.stopping.settled):
         never = tuple(["m" * len(picks)] * len(trials))
         return replace(comparison, reruns=tuple([Rerun(case.id, never) for _, case in chosen]))
     watch.confirming(len(names), len(trials))
