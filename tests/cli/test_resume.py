@@ -246,6 +246,19 @@ def test_what_has_changed_is_told_and_refused_unless_asked_for(
     assert (again.code, again.json["gate"]) == (3, done.json["gate"])
 
 
+def test_other_code_of_evaluators_is_told_and_refused_where_the_system_is_the_same(tmp_path: Path) -> None:
+    judge = "from oloproof import evaluator\n\n@evaluator\ndef polite(output):\n    return True\n"
+    (tmp_path / "judges.py").write_text(judge)
+    suite(tmp_path, evaluators=[*SLICED["evaluators"], {"type": "judges:polite"}])
+    name = cut_short(tmp_path, 3)
+    (tmp_path / "judges.py").write_text(judge.replace("True", "False"))
+    done = oloproof(tmp_path, "run", "--resume", name)
+    assert done.code == 2
+    assert f"run {name} began with other code of the evaluators [OLO416]" in done.err
+    (tmp_path / "judges.py").write_text(judge)
+    assert oloproof(tmp_path, "run", "--resume", name).code == 1
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -163,6 +163,8 @@ def _changes(was: Run, header: Run) -> list[str]:
             if before != now
             else f"run {was.id} began with other code of the system"
         )
+    if was.judging_code and was.judging_code != header.judging_code:
+        changed.append(f"run {was.id} began with other code of the evaluators")
     return changed
 
 

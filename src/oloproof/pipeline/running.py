@@ -75,6 +75,7 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             run_header(project, request, ports, agreed_identity(project, loaded.identity)),
             cases=sum(1 for _ in request.selection.of(cases)) if request.selection else len(cases),
             dataset_digest=cases.digest,
+            judging_code="" if user_judge is None else user_judge.code,
             in_process=request.in_process,
             stopping=None if planned is None else planned.stopping,
         )

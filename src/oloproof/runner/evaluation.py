@@ -45,6 +45,7 @@ class WorkerJudge:
             concurrency=concurrency,
             ahead=ahead,
         )
+        self.code = ""
 
     @property
     def log(self) -> str:
@@ -58,7 +59,7 @@ class WorkerJudge:
     def started(self) -> Iterator[WorkerJudge]:
         """The evaluators once they are loaded, until the block ends."""
         try:
-            self._supervisor.start()
+            self.code = self._supervisor.start().code
             yield self
         except BaseException:
             self._supervisor.kill()

@@ -62,6 +62,10 @@ class _Judge:
         self._worker = worker
 
     @property
+    def code(self) -> str:
+        return "" if self._worker is None else self._worker.code
+
+    @property
     def log(self) -> str:
         return "" if self._worker is None else self._worker.log
 

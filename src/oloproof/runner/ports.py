@@ -89,6 +89,10 @@ class UserJudge(Protocol):
     """The user's evaluators, ready to judge."""
 
     @property
+    def code(self) -> str:
+        """Identifies what they are made of, "" where nobody looked."""
+
+    @property
     def log(self) -> str:
         """The first 64 KiB of what they printed so far."""
 

@@ -35,8 +35,8 @@ NESTING_LEFT = 400
 
 
 class Declared(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the decorator says of the system; None where it says nothing. ``code`` identifies what it is made of, ""
-    where nobody looked."""
+    """What the decorator says of the system; None where it says nothing. ``code`` identifies what it is made of, or the
+    evaluators are, "" where nobody looked."""
 
     name: str | None = None
     version: str | None = None

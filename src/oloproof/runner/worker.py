@@ -133,6 +133,7 @@ class Worker:
                 sys.argv = ["evaluators"]
                 loaded = partial(UserFunction, directory=directory, spare=spare)
                 judges = tuple(ours.get(spec.criterion) or loaded(spec) for spec in functions)
+                declared = Declared(code=imported_code())
 
                 def begin(order: JudgeCase, slot: Slot) -> JudgingJob:
                     return JudgingJob(order, judges, timeout_s=timeout_s, sink=slot.write)
