@@ -88,7 +88,7 @@ def _pair_part(rule: PairRule, policy: Policy, scenario: Scenario, *, n: int) ->
     if discordant is None:
         return None
     level = policy.confidence_level
-    found = pair_chances(rule, n=n, discordant=discordant, difference=0.0, level=level)
+    found = pair_chances(rule, scenario, n=n, discordant=discordant, difference=0.0, level=level)
     undecided = 0.0 if blocks("INSUFFICIENT_EVIDENCE", policy) else found.undecided
     return _Part(found.passes + undecided, found.passes)
 

@@ -64,6 +64,9 @@ def outlook(rule: Rule, policy: Policy, *, n: int, q: Fraction | None) -> Outloo
             text = _rate(rule, policy, n) if q is None else _quantile(rule, policy, n=n, q=q)
         case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures():
             text = "depends on the baseline too: on how many of its cases pass here and fail there, and the reverse"
+            if isinstance(rule, MaxNewFailures) and rule.confirm:
+                again = "once more" if rule.confirm == 1 else f"{rule.confirm} more times"
+                text += f"; what fails here counts unless it passes {again}"
         case _ as never:
             assert_never(never)
     return Outlook(rule.id, n, text)

@@ -208,21 +208,29 @@ def _pair_rows(rule: PairRule, scenarios: Sequence[Scenario], *, n: int, level: 
             scenario=scenario.label(rule.id),
             discordant=discordant,
             difference=difference,
-            chances=pair_chances(rule, n=n, discordant=discordant, difference=difference, level=level),
+            chances=pair_chances(rule, scenario, n=n, discordant=discordant, difference=difference, level=level),
             needed=_pairs_needed(rule, discordant=discordant, difference=difference, level=level),
         )
 
 
-@lru_cache(maxsize=256)
-def pair_chances(rule: PairRule, *, n: int, discordant: float, difference: float, level: float) -> Chances:
+def pair_chances(
+    rule: PairRule, scenario: Scenario, *, n: int, discordant: float, difference: float, level: float
+) -> Chances:
     """How likely n pairs come to each verdict, of which the share ``discordant`` differs on average, by enumeration."""
-    fixed, broken = (discordant + difference) / 2, (discordant - difference) / 2
     if n < max(rule.min_cases, 1):
         return Chances(0.0, 0.0, 1.0)
+    fixed, broken = (discordant + difference) / 2, (discordant - difference) / 2
     if isinstance(rule, MaxNewFailures):
+        mostly = scenario.passing.get(rule.id, 1) >= Fraction(1, 2)
+        counted = chances.of_staying_broken(fixed, broken, times=rule.confirm, mostly_passes=mostly)
         region = Region(n, n - rule.max_new_failures, n, n - rule.max_new_failures - 1, n + 1)
-        return Chances(*chances.of_region(region, truth=1 - Fraction(broken)))
-    at_least, at_most = margins_of(rule)
+        return Chances(*chances.of_region(region, truth=1 - Fraction(counted)))
+    return _difference_chances(margins_of(rule), n, fixed, broken, level)
+
+
+@lru_cache(maxsize=256)
+def _difference_chances(margins: tuple[float, float], n: int, fixed: float, broken: float, level: float) -> Chances:
+    at_least, at_most = margins
     return Chances(
         *chances.of_difference(n, fixed=fixed, broken=broken, at_least=at_least, at_most=at_most, level=level)
     )

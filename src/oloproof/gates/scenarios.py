@@ -75,7 +75,7 @@ def scenarios(
 def observed_scenario(policy: Policy, measured: Measured, comparison: Comparison | None) -> Scenario:
     """The run's own figures taken for the truth. A rule of which nothing was observed has none."""
     metrics = {metric.id: metric for metric in measured.metrics}
-    truths, discordant = {}, {}
+    truths, discordant, passing = {}, {}, {}
     tables = {} if comparison is None else {each.id: each.table for each in comparison.criteria}
     for rule in policy.rules:
         metric = metrics.get(rule.metric)
@@ -84,11 +84,14 @@ def observed_scenario(policy: Policy, measured: Measured, comparison: Comparison
         if not isinstance(rule, get_args(PairRule)):
             if share is not None:
                 truths[rule.id] = share
-        elif table is not None and table.n > table.missing:
+            continue
+        if share is not None:
+            passing[rule.id] = share
+        if table is not None and table.n > table.missing:
             discordant[rule.id] = (table.fixed + table.broken) / (table.n - table.missing)
         elif share is not None:
             discordant[rule.id] = independent(share)
-    return Scenario(name=OBSERVED, truths=truths, discordant=discordant)
+    return Scenario(name=OBSERVED, truths=truths, discordant=discordant, passing=passing)
 
 
 def independent(share: Fraction) -> float:
@@ -101,7 +104,7 @@ def _named(policy: Policy, assumed: Assumptions) -> Iterator[Scenario]:
     """As many scenarios as the metric with the most truths has; one with fewer keeps its last."""
     count = max(len(assumed.truths), *(len(shares) for shares in assumed.by_metric.values()), 1)
     for at in range(count):
-        truths, discordant = {}, {}
+        truths, discordant, passing = {}, {}, {}
         for rule in policy.rules:
             shares = assumed.by_metric.get(rule.metric, assumed.truths)
             share = shares[min(at, len(shares) - 1)] if shares else None
@@ -111,7 +114,14 @@ def _named(policy: Policy, assumed: Assumptions) -> Iterator[Scenario]:
                 truths[rule.id] = share
             else:
                 discordant[rule.id] = independent(share) if assumed.discordant is None else assumed.discordant
-        yield Scenario(name=_worded(assumed, at), truths=truths, discordant=discordant, difference=assumed.difference)
+                passing[rule.id] = share
+        yield Scenario(
+            name=_worded(assumed, at),
+            truths=truths,
+            discordant=discordant,
+            passing=passing,
+            difference=assumed.difference,
+        )
 
 
 def _worded(assumed: Assumptions, at: int) -> str:

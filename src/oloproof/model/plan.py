@@ -15,13 +15,15 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
     ``truths`` holds by rule the share of cases that pass, or that keep to the rule's bound on a quantity; a rule that
     is not there has none. ``discordant`` holds by rule that compares the share of pairs on which two runs disagree, and
-    ``difference`` how much more often the candidate passes. ``labels`` holds by rule what of it concerns that rule, in
+    ``difference`` how much more often the candidate passes; ``passing``, where it is known, the share of cases that
+    pass. ``labels`` holds by rule what of it concerns that rule, in
     words; the ``name`` says all of it.
     """
 
     name: str
     truths: Mapping[str, Fraction] = field(default_factory=dict)
     discordant: Mapping[str, float] = field(default_factory=dict)
+    passing: Mapping[str, Fraction] = field(default_factory=dict)
     difference: float | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
 

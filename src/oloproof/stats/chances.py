@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from oloproof.stats import binomial
@@ -157,3 +158,19 @@ def _masses(n: int, p: float) -> NDArray[np.float64]:
 def _chances(passes: float, fails: float) -> Chances:
     undecided = 1 - passes - fails
     return Chances(passes, fails, undecided if undecided > _ROUNDING else 0.0)
+
+
+def of_staying_broken(fixed: float, broken: float, *, times: int, mostly_passes: bool = True) -> float:
+    """The share of pairs that are broken and fail at least one of ``times`` re-runs, where every case has the same
+    chances: of passing before, b, and now, c.
+
+    ``fixed`` = (1 − b) c and ``broken`` = b (1 − c) leave two pairs of such chances, b and c or 1 − c and 1 − b:
+    ``mostly_passes`` takes the larger ones. Where no two chances come to so many of both, those that come nearest.
+    """
+    if not times:
+        return broken
+    difference = fixed - broken
+    root = sqrt(max(0.0, (1 - difference) ** 2 - 4 * broken))
+    before = (1 - difference + (root if mostly_passes else -root)) / 2
+    now = min(1.0, max(0.0, before + difference))
+    return float(broken * (1 - now**times))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fractions import Fraction
 from itertools import product
-from math import comb
+from math import comb, prod
 from typing import Any
 
 import pytest
 
 from oloproof.gates import decide
 from oloproof.gates.flips import gate_flips
+from oloproof.gates.pairs import confirmation_of, on_pairs
 from oloproof.gates.plan import plan
 from oloproof.gates.scenarios import Assumptions, observed_scenario, scenarios
 from oloproof.model.comparison import Comparison, CriterionPairs
@@ -202,6 +204,35 @@ def test_new_failures_of_an_unchanged_system() -> None:
     assert row.needed == ()
     (few,) = pairs(MaxNewFailures(id="few", metric="right", max_new_failures=0, min_cases=300), 200, 0.1).rows
     assert few.chances.undecided == 1.0
+
+
+@pytest.mark.parametrize("passing", ["0.9", "0.6", "0.5", "0.3"])
+@pytest.mark.parametrize(("limit", "confirm"), [(0, 1), (0, 2), (1, 2)])
+def test_a_rule_that_confirms_is_planned_as_it_is_decided(passing: str, limit: int, confirm: int) -> None:
+    """Against all that two cases can come to before, now, and when they are run again."""
+    rule = MaxNewFailures(id="none-new", metric="right", max_new_failures=limit, confirm=confirm)
+    expected: defaultdict[str, float] = defaultdict(float)
+    chance = {"p": float(passing), "f": 1 - float(passing)}
+    for cases in product(product("pf", repeat=2 + confirm), repeat=2):
+        broken = {str(at): again for at, (was, now, *again) in enumerate(cases) if (was, now) == ("p", "f")}
+        kinds = ["".join(each[:2]) for each in cases]
+        table = PairTable(*(kinds.count(kind) for kind in ("pp", "fp", "pf", "ff")))
+        confirmation = confirmation_of(rule, list(broken), broken)
+        _, (state, _) = on_pairs(rule, table, level=0.95, confirmation=confirmation)
+        expected[state] += prod(chance[letter] for each in cases for letter in each)
+    (scenario,) = assumed(rule, truths=(Fraction(passing),))
+    found = planned(rule, 2, scenario)
+    assert isinstance(found, PairPlan)
+    (row,) = found.rows
+    assert (row.chances.passes, row.chances.fails) == pytest.approx((expected["PASS"], expected["FAIL"]))
+
+
+def test_new_failures_of_an_unchanged_system_that_are_confirmed() -> None:
+    rule = MaxNewFailures(id="none-new", metric="right", max_new_failures=0, confirm=3)
+    (row,) = pairs(rule, 200, 2 * 0.99 * 0.01).rows
+    assert row.chances.passes == pytest.approx((1 - 0.99 * 0.01 * (1 - 0.99**3)) ** 200)
+    (much,) = pairs(rule, 200, 0.9).rows  # on more pairs than any chance to pass comes to
+    assert much.chances.fails == pytest.approx(1)
 
 
 # --- what is assumed -------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from oloproof.stats.boundaries import boundaries
-from oloproof.stats.chances import Chances, Region, of_difference, of_region
+from oloproof.stats.chances import Chances, Region, of_difference, of_region, of_staying_broken
 
 
 def test_power_of_a_hundred_cases() -> None:
@@ -36,3 +36,11 @@ def test_superiority_equivalence_and_their_opposites() -> None:
     assert of_difference(200, fixed=0.0, broken=0.0, at_least=-0.02, at_most=0.02).passes == 1.0
     assert of_difference(50, fixed=1.0, broken=0.0, at_least=-0.02, at_most=0.02) == Chances(0.0, 1.0, 0.0)
     assert of_difference(50, fixed=0.0, broken=1.0, at_least=-0.02) == Chances(0.0, 1.0, 0.0)
+
+
+@pytest.mark.parametrize(("before", "now"), [(0.9, 0.9), (0.95, 0.8), (0.8, 0.95), (1.0, 0.7), (0.3, 0.3), (0.2, 0.6)])
+@pytest.mark.parametrize("times", [0, 1, 3])
+def test_what_stays_broken(before: float, now: float, times: int) -> None:
+    fixed, broken = (1 - before) * now, before * (1 - now)
+    found = of_staying_broken(fixed, broken, times=times, mostly_passes=before + now >= 1)
+    assert found == pytest.approx(broken * (1 - now**times) if times else broken)
