@@ -354,6 +354,7 @@ def test_recordings_cost_nothing_to_read(tmp_path: Path) -> None:
     done = oloproof(tmp_path, "run", "--json")
     assert (done.code, done.verdict("right")) == (0, (40, 0, 0, 0))
     assert any("the system was recorded" in warning for warning in done.json["warnings"])
+    assert "stopping early" not in oloproof(tmp_path, "plan", "--truth", "0.9").out
     refused = oloproof(tmp_path, "run", "--stop-early")
     assert (refused.code, "OLO650" in refused.err) == (2, True)
 

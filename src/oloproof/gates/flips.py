@@ -15,6 +15,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from oloproof.gates.exit import blocks
+from oloproof.gates.foreseen import ForeseenStop, foreseen_stop, may_be_evident
 from oloproof.gates.plan import pair_chances
 from oloproof.gates.regions import region_of
 from oloproof.model.decision import IntervalThreshold, ObservedCount, PairRule, Policy, State
@@ -58,6 +59,8 @@ def _parts(
         region, truth = region_of(rule, policy, n=n, q=q), scenario.truths.get(rule.id)
         if region is None or truth is None:
             yield None
+        elif q is None and n >= rule.min_cases and may_be_evident(rule, policy, n=n):
+            yield _evident_part(foreseen_stop(rule, policy, region, is_rate=True), policy, truth)
         elif q is None:
             together[rule.metric, truth].append(region)
         else:
@@ -77,6 +80,16 @@ def _counted_part(regions: Sequence[Region], policy: Policy, truth: Fraction) ->
 
     n = regions[0].n
     return _Part(binomial.where(lets_through, n=n, p=truth), binomial.where(passes, n=n, p=truth))
+
+
+def _evident_part(stop: ForeseenStop | None, policy: Policy, truth: Fraction) -> _Part | None:
+    """A rule that evidence may settle, which no count of all the cases does. None where there are too many of them to
+    foresee that."""
+    if stop is None:
+        return None
+    found = stop.performance(truth)
+    undecided = 0.0 if blocks("INSUFFICIENT_EVIDENCE", policy) else 1 - found.passes - found.fails
+    return _Part(found.passes + undecided, found.passes)
 
 
 def _state(region: Region, count: int) -> State:

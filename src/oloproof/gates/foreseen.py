@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import floor
+from typing import TypeGuard
 
 from msgspec import Struct
 
 from oloproof.gates.regions import CountedRule
 from oloproof.gates.sides import sides_of
-from oloproof.model.decision import IntervalThreshold, Policy
+from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, Rule
 from oloproof.stats import sequential
 from oloproof.stats.chances import Region
 
@@ -36,19 +38,43 @@ def foreseen_stop(rule: CountedRule, policy: Policy, region: Region, *, is_rate:
     wish, n = policy.early_stopping, region.n
     if wish is None or n > MOST_FORESEEN:
         return None
-    if rule.id in wish.rules and isinstance(rule, IntervalThreshold) and is_rate and n >= sequential.HYBRID_MIN_CASES:
+    if is_rate and n >= rule.min_cases and may_be_evident(rule, policy, n=n):
         side, share = sides_of(rule)[0]
         found = sequential.hybrid(n, share, method=policy.interval_method, level=policy.confidence_level)
-        return ForeseenStop(found, sequential.turns(found), side == "failures")
+        return ForeseenStop(found, _turns(found, rule), side == "failures")
     nothing = Fraction(0)  # no evidence is asked for against any threshold
     if region.pass_to == n and region.fail_from > n:
         found = sequential.Stopping(n, nothing, _within(region.pass_from, n), _within(region.fail_to, n), None)
-        return ForeseenStop(found, sequential.turns(found), of_failures=False)
+        return ForeseenStop(found, _turns(found, rule), of_failures=False)
     if region.pass_from == 0 and region.fail_to < 0:
         passes, fails = _within(n - region.pass_to, n), _within(n - region.fail_from, n)
         found = sequential.Stopping(n, nothing, passes, fails, None)
-        return ForeseenStop(found, sequential.turns(found), of_failures=True)
+        return ForeseenStop(found, _turns(found, rule), of_failures=True)
     return None
+
+
+def may_be_evident(rule: Rule, policy: Policy, *, n: int) -> TypeGuard[IntervalThreshold]:
+    """Whether evidence may settle the rule before all of its ``n`` cases ran."""
+    named = policy.early_stopping is not None and rule.id in policy.early_stopping.rules
+    return named and isinstance(rule, IntervalThreshold) and n >= sequential.HYBRID_MIN_CASES
+
+
+def _turns(found: sequential.Stopping, rule: CountedRule) -> list[sequential.Turn]:
+    """Where the rule is settled with none missing, by either: evidence is one from ``min_cases`` on; and certain is,
+    but for failures that are counted, only what no more missing cases than the rule allows could hold back."""
+    certain = sequential.turns(found._replace(early=None))
+    evident = sequential.turns(found._replace(pass_from=None, fail_to=None)) if found.early is not None else certain
+    allowed = found.n if rule.max_missing is None else floor(Fraction(rule.max_missing) * found.n)
+    turns = []
+    for at, (launched, pass_from, fail_to) in enumerate(certain):
+        if launched < found.n - allowed:
+            pass_from, fail_to = None, fail_to if isinstance(rule, ObservedCount) else None
+        if found.early is not None and launched >= rule.min_cases:
+            passes, fails = (pass_from, evident[at].pass_from), (fail_to, evident[at].fail_to)
+            pass_from = min((count for count in passes if count is not None), default=None)
+            fail_to = max((count for count in fails if count is not None), default=None)
+        turns.append(sequential.Turn(launched, pass_from, fail_to))
+    return turns
 
 
 def _within(count: int, n: int) -> int | None:

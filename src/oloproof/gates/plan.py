@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar, assert_never
 
 from oloproof.gates.advice import error_advice
@@ -143,20 +143,17 @@ def _needed(rule: CountedRule, policy: Policy, truth: Fraction, q: Fraction | No
     """For a rule with one bound; nothing at the bound itself, where no number of cases would do."""
     if isinstance(rule, ObservedCount) or (rule.min is None) == (rule.max is None):
         return ()
-    level = policy.confidence_level
+    level, least = policy.confidence_level, rule.min_cases
     if q is not None:
         share = q if rule.min is None else 1 - q
-        found = [planning.needed_for_quantile(share, truth=truth, chance=each, level=level) for each in POWERS]
+        needed = partial(planning.needed_for_quantile, share, truth=truth, level=level, min_cases=least)
     else:
         share, seen = (Fraction(rule.min), truth) if rule.min is not None else (1 - Fraction(rule.max or 0), 1 - truth)
-        truth = seen
-        method = policy.interval_method
-        found = [
-            planning.needed_for_chance(share, truth=seen, chance=each, method=method, level=level) for each in POWERS
-        ]
+        truth, method = seen, policy.interval_method
+        needed = partial(planning.needed_for_chance, share, truth=seen, method=method, level=level, min_cases=least)
     if truth == share:
         return ()
-    return tuple(Needed(chance, *sizes) for chance, sizes in zip(POWERS, found, strict=True))
+    return tuple([Needed(chance, *needed(chance=chance)) for chance in POWERS])
 
 
 def _errors(rule: IntervalThreshold, policy: Policy, n: int) -> dict[str, Any]:
@@ -248,6 +245,7 @@ def _pairs_needed(
 
     def needed(chance: float) -> int | None:
         each = (1 + chance) / 2 if both else chance
-        return planning.pairs_needed(margin, discordant=discordant, difference=towards, chance=each, level=level)
+        found = planning.pairs_needed(margin, discordant=discordant, difference=towards, chance=each, level=level)
+        return None if found is None else max(found, rule.min_cases)
 
     return tuple((chance, needed(chance)) for chance in POWERS)

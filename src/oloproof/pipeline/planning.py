@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from oloproof.errors import Problem, UsageError, did_you_mean
 from oloproof.gates.flips import gate_flips
@@ -17,6 +18,8 @@ from oloproof.model.plan import Scenario, SuitePlan
 from oloproof.model.project import Project
 from oloproof.model.run import Report
 from oloproof.pipeline.foreseeing import applicable
+from oloproof.pipeline.ports import Request
+from oloproof.pipeline.stopping import told
 from oloproof.project import Cases
 
 
@@ -52,6 +55,8 @@ def suite_plan(project: Project, cases: Cases | None, wanted: Wanted) -> SuitePl
     related = cases is not None and cases.related
     if (project.trials or 1) > 1 or related or project.pass_k:
         raise _not_plain(project.config)
+    if told(project, Request()):
+        policy = replace(policy, early_stopping=None)
     suite = _foreseen(project, policy, cases, wanted).of(wanted.cases)
     _refuse_unknown(policy, wanted.assumed)
     found = scenarios(policy, sizes=suite.sizes, quantiles=suite.quantiles, assumed=wanted.assumed)

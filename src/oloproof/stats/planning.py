@@ -105,17 +105,26 @@ def needed_to_fail(threshold: Fraction, *, method: Method = "wilson", level: flo
 
 
 def needed_for_chance(
-    threshold: Fraction, *, truth: Fraction, chance: float = 0.8, method: Method = "wilson", level: float = 0.95
+    threshold: Fraction,
+    *,
+    truth: Fraction,
+    chance: float = 0.8,
+    method: Method = "wilson",
+    level: float = 0.95,
+    min_cases: int = 1,
 ) -> Sizes:
-    """How many cases give the right verdict, PASS where ``truth`` reaches the threshold, with so much probability."""
+    """How many cases give the right verdict, PASS where ``truth`` reaches the threshold, with so much probability.
+    Fewer than ``min_cases`` give none."""
     table = partial(_rate_table, threshold, method=method, level=level)
-    return _sizes(table, truth=truth, right_is_pass=truth >= threshold, chance=chance)
+    return _sizes(table, truth=truth, right_is_pass=truth >= threshold, chance=chance, min_cases=min_cases)
 
 
-def needed_for_quantile(q: Fraction, *, truth: Fraction, chance: float = 0.8, level: float = 0.95) -> Sizes:
+def needed_for_quantile(
+    q: Fraction, *, truth: Fraction, chance: float = 0.8, level: float = 0.95, min_cases: int = 1
+) -> Sizes:
     """The same of "the q-quantile is at most x", where in truth the share ``truth`` of all values is at most x."""
     table = partial(_quantile_table, q, level=level)
-    return _sizes(table, truth=truth, right_is_pass=truth >= q, chance=chance)
+    return _sizes(table, truth=truth, right_is_pass=truth >= q, chance=chance, min_cases=min_cases)
 
 
 def settle(
@@ -200,7 +209,9 @@ class _Turns(NamedTuple):
     fail_to: Integers
 
 
-def _sizes(table: Callable[[int], _Turns], *, truth: Fraction, right_is_pass: bool, chance: float) -> Sizes:
+def _sizes(
+    table: Callable[[int], _Turns], *, truth: Fraction, right_is_pass: bool, chance: float, min_cases: int
+) -> Sizes:
     found = Sizes(None, None)
     for reach in _REACHES:
         turns = table(reach)
@@ -208,7 +219,7 @@ def _sizes(table: Callable[[int], _Turns], *, truth: Fraction, right_is_pass: bo
             power = binomial.tails(turns.pass_from, n=turns.n, p=float(truth))
         else:
             power = binomial.tails(turns.n - turns.fail_to, n=turns.n, p=float(1 - truth))
-        found = _first_and_stable(power >= chance)
+        found = _first_and_stable((power >= chance) & (turns.n >= min_cases))
         if found.stable is not None:
             break
     return found

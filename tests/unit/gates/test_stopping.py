@@ -2,7 +2,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
+from msgspec.structs import replace
+
 from oloproof.gates import decide
+from oloproof.gates.flips import gate_flips
 from oloproof.gates.plan import plan
 from oloproof.gates.stopping import Course, Standing, Suite, launch_order
 from oloproof.model.decision import (
@@ -217,3 +221,46 @@ def test_what_is_not_foreseen() -> None:
     assert foreseen(FLOOR, None, "0.9") == [None]
     assert foreseen(band, EarlyStopping(), "0.5") == [None]
     assert foreseen(FLOOR, EarlyStopping(), "0.9", n=5001) == [None]
+
+
+DEMANDING = [
+    replace(FLOOR, min_cases=120),
+    replace(CEILING, max_missing="0.1"),
+    replace(FLOOR, min_cases=201),
+    ObservedCount(id="safe", metric="right", max_failures=22, max_missing="0.05"),
+]
+
+
+@pytest.mark.parametrize("rule", DEMANDING)
+def test_a_rule_is_foreseen_as_it_is_settled(rule: IntervalThreshold | ObservedCount) -> None:
+    """By enumeration of all orders of outcomes, through the step function: with what the rule asks of its evidence."""
+    n, chance = 200, 0.86
+    policy = Policy(rules=(rule,), early_stopping=EarlyStopping(method="hybrid", rules=("floor", "ceiling")))
+    steps = Course(policy, Suite({"right": n}), evident=[rule.id] if isinstance(rule, IntervalThreshold) else ())
+    alive, ends, cases = {steps.begin(): 1.0}, {"PASS": 0.0, "FAIL": 0.0}, 0.0
+    for _ in range(n):
+        moved: dict[Standing, float] = {}
+        cases += sum(alive.values())
+        for standing, mass in alive.items():
+            for word, share in (("pass", chance), ("fail", 1 - chance)):
+                now = steps.step(standing, {"right": word}, {})  # type: ignore[dict-item]
+                settled = now.settled[0]
+                if settled is None:
+                    moved[now] = moved.get(now, 0.0) + mass * share
+                else:
+                    ends[settled.state] += mass * share
+        alive = {standing: mass for standing, mass in moved.items() if mass > 1e-9}
+    (found,) = foreseen(rule, policy.early_stopping, "0.86", n=n)
+    assert found is not None
+    assert found[:2] == pytest.approx((ends["PASS"], ends["FAIL"]), abs=1e-3)
+    assert found[2] == pytest.approx(cases, abs=1)
+
+
+def test_a_gate_lets_through_what_evidence_settles() -> None:
+    """As often as the rule passes in a run that may stop, and not as in one that goes to its end."""
+    policy = Policy(rules=(FLOOR,), early_stopping=EarlyStopping(method="hybrid", rules=("floor",)))
+    scenario = Scenario(name="", truths={"floor": Fraction("0.82")})
+    (found,) = gate_flips(policy, [scenario], sizes={"right": 1000}, quantiles={})
+    assert found.allow == pytest.approx((0.332, 0.332), abs=1e-3)
+    (unknown,) = gate_flips(policy, [scenario], sizes={"right": 5001}, quantiles={})
+    assert unknown.allow == (0.0, 1.0)

@@ -59,6 +59,11 @@ def test_thresholds_at_the_ends() -> None:
 def test_sizes_for_power() -> None:
     assert needed_for_chance(T80, truth=T90) == Sizes(100, 112)
     assert needed_for_chance(T80, truth=T80) == Sizes(None, None)
+    assert needed_for_chance(T80, truth=T90, min_cases=100) == Sizes(100, 112)
+    first, stable = needed_for_chance(T80, truth=T90, min_cases=105)
+    assert first is not None
+    assert 105 <= first <= 112 == stable
+    assert needed_for_chance(T80, truth=T90, min_cases=700) == Sizes(700, 700)
     assert needed_for_chance(Fraction(0), truth=Fraction(1, 2)) == Sizes(1, 1)
     assert needed_for_chance(Fraction(1), truth=Fraction(1, 2)) == Sizes(3, 3)
 
