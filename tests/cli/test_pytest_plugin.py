@@ -30,6 +30,19 @@ def test_the_verdict_the_rules_and_the_cases_are_tests(pytester: pytest.Pytester
     assert "\x1b[31m" not in done.stdout.str()
 
 
+def test_a_rule_says_what_to_do_about_it_alone(pytester: pytest.Pytester) -> None:
+    called = {"type": "agent_tool_called", "tool_name": "lookup", "criterion": "right"}
+    rules = [NONE_WRONG, {"id": "floor", "metric": "right", "min": 0.5}]
+    project(
+        pytester.path, app=AGENT, cases=[case("good", ["lookup"]), case("bad", [])], evaluators=[called], rules=rules
+    )
+    told = pytester.runpytest_inprocess(*ASKED).stdout.str()
+    failed = told.partition("_ rules::none-wrong _")[2].partition("_ rules::floor _")[0]
+    assert "see what failed: oloproof inspect " in failed
+    assert "plan a fresh run" not in failed
+    assert "plan a fresh run" in told.partition("_ rules::floor _")[2]
+
+
 def test_nothing_happens_unasked(pytester: pytest.Pytester) -> None:
     project(pytester.path)
     pytester.makepyfile(test_own="def test_own(): pass")

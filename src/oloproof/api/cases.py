@@ -18,7 +18,7 @@ from oloproof.pipeline import alignments
 from oloproof.reports.case import CaseView, case_view
 from oloproof.reports.document import case_document
 from oloproof.reports.inert import inert
-from oloproof.reports.lists import judgment_line
+from oloproof.reports.lists import not_passed_lines
 from oloproof.store import Store
 
 
@@ -89,8 +89,7 @@ class CaseResult:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        told = [judgment_line(*judged) for judged in self._record.judgments if judged[1].verdict in ("fail", "missing")]
-        return inert(self.id), str(self.trial), self.verdict, "; ".join(told)
+        return inert(self.id), str(self.trial), self.verdict, "; ".join(not_passed_lines(self._record))
 
     @property
     def view(self) -> CaseView:

@@ -12,15 +12,19 @@ from msgspec.structs import replace
 from oloproof.api.cases import CaseResult, read_cases
 from oloproof.api.results import Result
 from oloproof.api.rows import Rows
-from oloproof.errors import UsageError
+from oloproof.errors import Problem, UsageError
 from oloproof.model.comparison import Sides
 from oloproof.pipeline import concluded, sides_of, stored_report
 from oloproof.pipeline.world import CONFIG, find_run, open_store
+from oloproof.store import codes
 
 
 def loaded(run_id: str, path: str | os.PathLike[str]) -> Result:
     """As ``load_run`` says. Cases are read when they are asked for."""
     given = Path(path)
+    if not given.exists():
+        what = f"{given}: there is no such file or directory; name a project's directory, or its configuration"
+        raise UsageError(Problem(codes.NO_STORE, what))
     config = given / CONFIG if given.is_dir() else given
     with _hints_told(), open_store(config, create=False) as store:
         header = find_run(store, run_id, config)

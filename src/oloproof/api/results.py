@@ -53,6 +53,9 @@ class MetricResult(Struct, frozen=True, kw_only=True):
     def excluded(self) -> int | None:
         return self.document.get("excluded")
 
+    def __repr__(self) -> str:
+        return f"<metric {' '.join(self.cells)}>"
+
     def to_dict(self) -> dict[str, Any]:
         """As in ``oloproof.report/v1``."""
         return dict(self.document)
@@ -73,6 +76,10 @@ class RuleResult(Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         return self.rule
+
+    def __repr__(self) -> str:
+        rule, _, state, words = self.cells
+        return f"<rule {rule}: {state}: {words}>"
 
     def to_dict(self) -> dict[str, Any]:
         """As in ``oloproof.report/v1``."""

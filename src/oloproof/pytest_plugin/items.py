@@ -58,6 +58,7 @@ class Tested:
     def __init__(self, source: Source, projects: Projects) -> None:
         self._source = source
         self._projects = projects
+        self._is_told = False
 
     @property
     def tolerates_cases(self) -> bool:
@@ -65,11 +66,13 @@ class Tested:
         return self._projects.tolerates_cases
 
     def stored(self) -> StoredRun:
-        """The run as the store has it. Fails the test that asks where there is none."""
+        """The run as the store has it. Where there is none, fails the test that asks: the first with all that is told,
+        the others in a line."""
         __tracebackhide__ = True
         _, stored = self._projects.tested(self._source)
         if isinstance(stored, str):
-            _fail(stored)
+            told, self._is_told = stored.partition("\n")[0] if self._is_told else stored, True
+            _fail(told)
         return stored
 
     def exit_code(self) -> int:
@@ -132,7 +135,7 @@ class RuleTest(ProjectTest):
         if row is None:
             _fail(f"{inert(self._identifier)}: not decided: {stored.view.gate}")
         if row.blocking:
-            _fail(rule_text(row, stored.view.next_steps))
+            _fail(rule_text(row))
         if row.state != "PASS":
             _skip(f"{row.state}, which does not block: {row.words}")
 

@@ -13,15 +13,13 @@ from oloproof.model.run import CaseRecord
 from oloproof.pipeline.world import name_of_baseline
 from oloproof.reports.case import case_view
 from oloproof.reports.inert import TEXT_LIMIT, inert
-from oloproof.reports.lists import judgment_line
+from oloproof.reports.lists import NOT_PASSED, not_passed_lines
 from oloproof.reports.shapes import Fact
 from oloproof.reports.view import DecisionRow, View, view
 from oloproof.store import Store
 
 WIDTH = 100
 """Columns of a case in a failure; a table that needs more is drawn as records."""
-
-NOT_PASSED = ("fail", "missing")
 
 Trial = tuple[int, str]
 """The number of a trial and its verdicts, one letter a criterion."""
@@ -63,22 +61,23 @@ class StoredRun:
         return self._store.case(self._run.id, case_id, trial).judgments
 
     def failure(self, case_id: str, trial: int) -> str:
-        """Each verdict that is none in a line, and below the case step by step with the offending ones marked."""
+        """The error, where a verdict is missing for it, each verdict that did not pass in a line, and below the case
+        step by step with the offending ones marked."""
         try:
             record = self._store.case(self._run.id, case_id, trial)
         except BrokenError as error:  # a recorded file is not what it was
             return f"{inert(case_id)} did not pass, and cannot be shown: {inert(str(error), TEXT_LIMIT)}"
-        lines = [judgment_line(*judged) for judged in record.judgments if judged[1].verdict in NOT_PASSED]
+        lines = not_passed_lines(record)
         if self._run.trials > 1:
             lines[:1] = [f"trial {trial}: {lines[0]}"]
         return "\n".join((*lines, "", _drawn(record)))
 
 
-def rule_text(row: DecisionRow, steps: Iterable[Fact]) -> str:
+def rule_text(row: DecisionRow) -> str:
     """A rule that did not pass: what met what, what would settle it, and what to do."""
     first = f"{row.rule}: {row.state} ({row.reason}): {row.words}"
     rest = [text for text in (row.achieved, row.settling) if text]
-    return "\n".join((first, *rest, *advice(steps)))
+    return "\n".join((first, *rest, *advice(row.next_steps)))
 
 
 def advice(steps: Iterable[Fact]) -> list[str]:

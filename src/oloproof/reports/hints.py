@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from msgspec import Struct
@@ -75,7 +75,15 @@ def next_steps(report: Report, typed: Typed) -> tuple[Fact, ...]:
         return ()
     if report.gate.outcome == "NOT_GATED":
         return _how_to_gate(report, typed)
-    blocking = [decision for decision in report.decisions if decision.blocking]
+    return _steps(report, [decision for decision in report.decisions if decision.blocking], typed)
+
+
+def rule_steps(report: Report, decision: Decision, typed: Typed) -> tuple[Fact, ...]:
+    """What to do about one rule; nothing where it does not block."""
+    return _steps(report, [decision] if decision.blocking else [], typed)
+
+
+def _steps(report: Report, blocking: Sequence[Decision], typed: Typed) -> tuple[Fact, ...]:
     steps = [_next_step(report, decision, typed) for decision in blocking]
     if any(settling_of(subject(report, decision)) is not None for decision in blocking):
         steps.append(_plan_afresh(typed))

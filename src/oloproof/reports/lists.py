@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from oloproof.model.judgment import Judgment, Word
+from oloproof.model.run import CaseRecord
 from oloproof.reports.contrast import contrast
 from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.shapes import Table
 from oloproof.reports.view import RunRow, VerdictRow, system_text
+
+NOT_PASSED = ("fail", "missing")
 
 
 class TrialVerdicts(Struct, frozen=True, kw_only=True):
@@ -118,8 +121,20 @@ def reason_text(reason: str | None, told: str | None) -> str:
 def judgment_line(criterion: str, judgment: Judgment) -> str:
     """A verdict in a line: ``tools: fail: expected 'issue_refund', found 'delete_customer'``."""
     told = reason_text(judgment.reason, judgment.detail) if judgment.reason or judgment.detail else ""
-    compared = "" if judgment.detail else contrast(judgment.expected, judgment.found)
+    is_shown = judgment.verdict == "fail" and not judgment.detail
+    compared = contrast(judgment.expected, judgment.found) if is_shown else ""
     return ": ".join(filter(None, (inert(criterion), judgment.verdict, told, compared)))
+
+
+def not_passed_lines(record: CaseRecord) -> list[str]:
+    """Each verdict of a case that is fail or missing in a line; before them what went wrong, where that is why one is
+    missing."""
+    judged = [each for each in record.judgments if each[1].verdict in NOT_PASSED]
+    lines, error = [judgment_line(*each) for each in judged], record.attempt.error
+    if error is not None and any(judgment.reason == error.kind for _, judgment in judged):
+        first = error.message.partition("\n")[0]
+        lines.insert(0, f"{error.kind}: {inert(first, TEXT_LIMIT)}")
+    return lines
 
 
 def verdict_line(name: str, row: VerdictRow) -> str:

@@ -38,7 +38,7 @@ from oloproof.reports.figures import (
 )
 from oloproof.reports.flakiness import FlakyRow, flaky_rows
 from oloproof.reports.grid import slice_grid
-from oloproof.reports.hints import Typed, errors_in_words, next_steps
+from oloproof.reports.hints import Typed, errors_in_words, next_steps, rule_steps
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.rest import report_tests, rest_note, rest_table
 from oloproof.reports.settling import settling_in_words
@@ -67,7 +67,8 @@ class SliceRow(Struct, frozen=True, kw_only=True):
 
 class DecisionRow(Struct, frozen=True, kw_only=True):
     """A rule decided. ``words`` says what met what; ``achieved`` how often such a rule errs; ``approved_by`` who
-    cleared it; ``settling`` what would settle it. The last three are "" where there is nothing to say."""
+    cleared it; ``settling`` what would settle it. The last three are "" where there is nothing to say. ``next_steps``
+    is what to do about it where it blocks."""
 
     rule: str
     metric: str
@@ -78,6 +79,7 @@ class DecisionRow(Struct, frozen=True, kw_only=True):
     settling: str
     approved_by: str
     blocking: bool
+    next_steps: tuple[Fact, ...] = ()
 
 
 class View(Struct, frozen=True, kw_only=True):
@@ -174,7 +176,7 @@ def view(report: Report, *, config: str = "", baseline: str = "") -> View:
         changes="" if report.comparison is None else changes_in_words(report.comparison),
         baseline=tuple(_baseline_tables(report)),
         baseline_hint=Fact("slices, and where the calls part", typed.compare()),
-        decisions=tuple(_decision_rows(report)),
+        decisions=tuple(_decision_rows(report, typed)),
         flaky=tuple(flaky_rows(report.measured.flaky)),
         approvals=tuple(_approvals(report)),
         warnings=tuple(_warnings(report)),
@@ -285,7 +287,7 @@ def _slice_rows(report: Report) -> Iterator[SliceRow]:
             )
 
 
-def _decision_rows(report: Report) -> Iterator[DecisionRow]:
+def _decision_rows(report: Report, typed: Typed) -> Iterator[DecisionRow]:
     for decision in report.decisions:
         subject = words.subject(report, decision)
         yield DecisionRow(
@@ -298,6 +300,7 @@ def _decision_rows(report: Report) -> Iterator[DecisionRow]:
             settling=settling_in_words(subject),
             approved_by=inert(decision.approved_by or ""),
             blocking=decision.blocking,
+            next_steps=rule_steps(report, decision, typed),
         )
 
 

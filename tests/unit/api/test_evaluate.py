@@ -279,6 +279,8 @@ def test_a_stored_run_is_gated_by_nobody_else(tmp_path):
 def test_there_is_no_run(tmp_path):
     with pytest.raises(UsageError, match="no run has been stored here; `oloproof run` makes one"):
         oloproof.load_run(path=tmp_path)
+    with pytest.raises(UsageError, match="there is no such file or directory; name a project's directory"):
+        oloproof.load_run(path=tmp_path / "nowhere")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -300,6 +302,12 @@ def test_an_interruption_ends_the_run_and_the_program(tmp_path):
         signal.signal(signal.SIGINT, before)
     assert len(begun) == 1
     assert oloproof.load_run(path=tmp_path).run.status == "interrupted"
+
+
+ATTRIBUTES = {("scope", "col"), ("style", "list-style:none"), ("style", "overflow-wrap:anywhere")} | {
+    ("style", f"text-align:left;{rest}")
+    for rest in ("overflow-wrap:normal", "vertical-align:top;overflow-wrap:break-word;max-width:24em")
+}
 
 
 class Drawn(HTMLParser):
@@ -330,8 +338,26 @@ def test_nothing_in_a_notebook_is_markup_that_others_wrote():
         html = part._repr_html_()
         drawn = Drawn(html)
         assert drawn.tags <= TAGS
-        assert drawn.attributes <= {("style", "text-align:left"), ("style", "list-style:none"), ("scope", "col")}
+        assert drawn.attributes <= ATTRIBUTES
         assert all(character == "\n" or inert(character) == character for character in {*html, *repr(part)})
+
+
+def test_what_went_wrong_is_drawn_and_told_in_a_line():
+    def broken(asked):
+        raise RuntimeError("boom\nand more")
+
+    found = oloproof.evaluate(broken, [case("c1")], evaluators=[RIGHT], rules=[NONE_WRONG])
+    assert "<li>system_error in 1 case: RuntimeError: boom" in found._repr_html_()
+    assert found.cases["c1"].cells[-1] == "system_error: RuntimeError: boom; right: missing: system_error"
+    assert repr(found.metrics["right"]) == "<metric right – [0.0%, 100.0%] 0 / 0 observed · 1 missing · 0 excluded>"
+    assert repr(found.rules["none-wrong"]).startswith("<rule none-wrong: INSUFFICIENT_EVIDENCE: nothing to decide on")
+
+
+def test_a_step_of_a_nameless_agent_has_no_name():
+    found = oloproof.evaluate(
+        lambda asked: calls(["look"]), [case("c1", tools=["look"])], evaluators=[{"type": "agent_tool_sequence"}]
+    )
+    assert "<li>1 tool_call look" in found.cases["c1"]._repr_html_()
 
 
 def test_names_that_are_not_there():
