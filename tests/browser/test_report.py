@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fakes.projects import AGENT, NONE_WRONG, RIGHT, case, oloproof, project
+from oloproof import evaluate
 
 EVALUATORS = [RIGHT, {"type": "agent_tool_sequence"}]
 
@@ -244,3 +245,20 @@ def test_ten_thousand_cases_fit_into_a_page_and_one_of_them_is_found(opened: Any
     page.fill("[name=text]", "case_09999")
     assert listed(page) == ["case_09999"]
     assert page.locator("#count").inner_text() == "1 of 10,000 attempts"
+
+
+def test_what_a_notebook_draws_is_no_wider_than_its_page(opened: Any, tmp_path: Path) -> None:
+    long = "x" * 3_000
+    found = evaluate(
+        lambda asked: {"answer": asked},
+        [{"id": f"c{at}{'y' * 300}", "input": long, "expected": {"answer": f"{at}{long}"}} for at in range(2)],
+        evaluators=[{"type": "exact_match", "criterion": "right", "field": "answer", "expected_field": "answer"}],
+        rules=[NONE_WRONG],
+    )
+    parts = (found, found.cases, *found.cases)
+    text = "".join(part._repr_html_() for part in parts)
+    (tmp_path / "cell.html").write_text(f'<meta charset="utf-8"><link rel="icon" href="data:,">{text}')
+    opened.page.set_viewport_size({"width": 1000, "height": 900})
+    opened.page.goto((tmp_path / "cell.html").as_uri())
+    assert "✗ BLOCK" in opened.page.locator("body").inner_text()
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 1000

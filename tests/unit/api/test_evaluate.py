@@ -304,7 +304,12 @@ def test_an_interruption_ends_the_run_and_the_program(tmp_path):
     assert oloproof.load_run(path=tmp_path).run.status == "interrupted"
 
 
-ATTRIBUTES = {("scope", "col"), ("style", "list-style:none"), ("style", "overflow-wrap:anywhere")} | {
+ATTRIBUTES = {
+    ("scope", "col"),
+    ("style", "list-style:none"),
+    ("style", "overflow-wrap:anywhere"),
+    ("style", "overflow-x:auto"),
+} | {
     ("style", f"text-align:left;{rest}")
     for rest in ("overflow-wrap:normal", "vertical-align:top;overflow-wrap:break-word;max-width:24em")
 }
