@@ -18,7 +18,9 @@ NO_NEW = {"id": "no-new", "metric": "right", "kind": "max_new_failures", "max_ne
 NO_WORSE = {"id": "no-worse", "metric": "right", "kind": "non_inferiority", "margin": 0.3}
 
 
-def runs(directory: Path, before: list[Row], after: list[Row], rules: list[dict[str, Any]], **config: Any) -> Path:
+def runs(
+    directory: Path, before: list[Row], after: list[Row], rules: list[dict[str, Any]] | None, **config: Any
+) -> Path:
     """A project with two runs: over the cases as they were, then as they are."""
     project(directory, cases=before, rules=rules, **config)
     assert oloproof(directory, "run", "--no-gate").code == 0
@@ -336,6 +338,13 @@ def test_what_another_rule_gates_is_not_told_as_ungated(tmp_path: Path) -> None:
     runs(tmp_path, REFERENCE, REFERENCE, [NO_NEW, floor], evaluators=evaluators)
     done = oloproof(tmp_path, "compare", "latest", "latest~1")
     assert (done.code, "warning: judged, not gated: third" in done.lines) == (0, True), done
+
+
+def test_policy_none_asks_for_no_gate_of_a_comparison_either(tmp_path: Path) -> None:
+    directory = runs(tmp_path, REFERENCE, REFERENCE, rules=None, policy="none")
+    done = oloproof(directory, "compare", "latest", "latest~1")
+    assert done.code == 0
+    assert "NOT GATED (exit 0): no gate was asked for" in done.lines
 
 
 def test_without_a_rule_that_compares_nothing_is_decided(tmp_path: Path) -> None:

@@ -130,6 +130,17 @@ def test_the_number_that_must_be_there(tmp_path: Path, number: int, code: int, l
     assert oloproof(directory, "gate").code == code
 
 
+@pytest.mark.parametrize(("number", "told"), [(3, 0), (4, 1)], ids=["all", "one-too-few"])
+def test_the_number_that_must_be_there_is_missed_also_where_nothing_is_gated(
+    tmp_path: Path, number: int, told: int
+) -> None:
+    directory = recorded(tmp_path, *(own(f"c{number}") for number in range(3)), cases=None)
+    config = (directory / "oloproof.yaml").read_text()
+    (directory / "oloproof.yaml").write_text(f'{{"cases": {number}, {config[1:]}')
+    done = oloproof(directory, "judge", "--no-gate")
+    assert done.lines.count(f"`cases: {number}` must be there, and 3 were recorded") == told
+
+
 def test_recorded_trials_are_gated_by_the_case(tmp_path: Path) -> None:
     trials = [recording(name, trial=trial) for name in ("c1", "c2", "c3") for trial in (1, 2)]
     assert oloproof(recorded(tmp_path, *trials), "judge").code == 0

@@ -94,6 +94,31 @@ def test_going_without_a_gate_is_exit_0_and_every_report_says_so(
     assert document["gate"] == {"outcome": "NOT_GATED", "exit_code": 0, "why": "no gate was asked for"}
 
 
+def test_a_report_shows_the_first_failures_of_what_blocks(tmp_path: Path) -> None:
+    """Ten cases fail what no rule reads, and six what one does: five of those six are shown."""
+    wordy = RIGHT | {"criterion": "wordy", "value": "a whole sentence"}
+    del wordy["expected_field"]
+    directory = project(tmp_path, evaluators=[wordy, RIGHT], cases=answered(*["yes"] * 4, *["no"] * 6))
+    done = oloproof(directory, "run")
+    assert done.code == 1
+    assert "failures: 5 of 16" in done.lines
+    table = done.lines[done.lines.index("failures: 5 of 16") :][:10]
+    shown = [line.split("│")[1:3] for line in table if line.startswith("│ c")]
+    assert [(case.strip(), criterion.strip()) for case, criterion in shown[1:]] == [
+        (f"c{number}", "right") for number in range(5, 10)
+    ]
+    assert sum("--failures" in line for line in done.lines) == 1
+
+
+def test_without_a_gate_all_that_failed_is_shown_and_with_a_green_one_nothing(tmp_path: Path) -> None:
+    directory = project(tmp_path, rules=None, cases=answered("yes", "no"), policy="none")
+    assert "failures" in oloproof(directory, "run").lines
+    directory = project(tmp_path / "green", cases=answered(*["yes"] * 40, "no"), rules=[FLOOR])
+    done = oloproof(directory, "run")
+    assert done.code == 0
+    assert not any(line.startswith("failures") for line in done.lines)
+
+
 def test_no_gate_holds_also_where_there_is_a_policy(tmp_path: Path) -> None:
     done = oloproof(project(tmp_path, cases=answered("no")), "run", "--no-gate")
     assert done.code == 0

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial, wraps
+from itertools import chain, islice
 from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
@@ -17,10 +18,13 @@ from msgspec import Struct
 
 from oloproof.cli import actions
 from oloproof.errors import BrokenError
+from oloproof.model.case import AttemptError
+from oloproof.model.judgment import Judgment
 from oloproof.model.run import Report, Run
 from oloproof.pipeline.world import CONFIG, name_of_baseline
 from oloproof.project.nodes import SURROGATE
 from oloproof.reports.document import encode, report_document
+from oloproof.reports.failing import MOST, telling_criteria
 from oloproof.reports.findings import Document
 from oloproof.reports.view import VerdictRow, View, view
 from oloproof.store import Store
@@ -183,7 +187,8 @@ def show_report(report: Report, store: Store, *, config: Path, shown: Shown) -> 
     else:
         from oloproof.reports import terminal
 
-        print_rendered(partial(terminal.render, drawn, all_slices=shown.all_slices))
+        failures = first_failures(store, report)
+        print_rendered(partial(terminal.render, drawn, failures=failures, all_slices=shown.all_slices))
     if told:
         actions.annotate(told, as_json=shown.as_json)
 
@@ -228,22 +233,36 @@ def named_config(config: Path) -> str:
 def verdict_rows(store: Store, run: Run, *, reruns: bool = True) -> Iterator[VerdictRow]:
     """Every verdict of a stored run, with its reason; those of re-runs, which count for nothing but what they confirm,
     where they are wanted."""
-    for case_id, trial, judgments, error in store.judgments(run.id):
-        if trial > run.trials and not reruns:
-            continue
-        for criterion, judgment in zip(run.criteria, judgments, strict=True):
-            yield VerdictRow(
-                case=case_id,
-                trial=trial,
-                criterion=criterion,
-                verdict=judgment.verdict,
-                reason=judgment.reason,
-                steps=judgment.steps,
-                detail=judgment.detail,
-                error=error.message if error is not None and judgment.reason == error.kind else None,
-                expected=judgment.expected,
-                found=judgment.found,
-            )
+    for judged in store.judgments(run.id):
+        if judged[1] <= run.trials or reruns:
+            yield from _rows(run, *judged)
+
+
+def first_failures(store: Store, report: Report) -> list[VerdictRow]:
+    """The first failing verdicts of the criteria that a reader looks for first. Empty where there are none, and where
+    the run may ship."""
+    run, criteria = report.run, telling_criteria(report)
+    failing = (_rows(run, *judged) for judged in store.failing(run.id, criteria) if judged[1] <= run.trials)
+    rows = (row for row in chain.from_iterable(failing) if row.verdict == "fail" and row.criterion in criteria)
+    return list(islice(rows, MOST)) if criteria else []
+
+
+def _rows(
+    run: Run, case_id: str, trial: int, judgments: tuple[Judgment, ...], error: AttemptError | None
+) -> Iterator[VerdictRow]:
+    for criterion, judgment in zip(run.criteria, judgments, strict=True):
+        yield VerdictRow(
+            case=case_id,
+            trial=trial,
+            criterion=criterion,
+            verdict=judgment.verdict,
+            reason=judgment.reason,
+            steps=judgment.steps,
+            detail=judgment.detail,
+            error=error.message if error is not None and judgment.reason == error.kind else None,
+            expected=judgment.expected,
+            found=judgment.found,
+        )
 
 
 def print_json(document: Document) -> None:

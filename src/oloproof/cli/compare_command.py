@@ -87,12 +87,13 @@ def command(
     if no_content and html is None:
         raise UsageError(Problem("OLO720", "--no-content goes with --html FILE"))
     project = load(config)
-    policy = None if no_gate else project.policy
+    gated = not (no_gate or project.policy_none)
+    policy = project.policy if gated else None
     with open_store(config, create=False) as store:
         header = pipeline.concluded(find_run(store, candidate, config))
         was = baseline_named(store, baseline, config)
         comparison = pipeline.compare(store, header, was, policy=policy, membership=membership)
-        report = pipeline.comparison_report(store, header, comparison, policy, gated=not no_gate)
+        report = pipeline.comparison_report(store, header, comparison, policy, gated=gated)
         written = _Written(markdown=markdown, junit=junit, sarif=sarif, github=github)
         is_explained = not as_json or html is not None or written.is_any
         found = _Found(

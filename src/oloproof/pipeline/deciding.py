@@ -130,9 +130,21 @@ def odd(decided: Report, policy: Policy | None) -> tuple[str, ...]:
     some of its rules only; None: nothing is gated."""
     return (
         *gates.warnings(decided.measured, policy, decided.decisions),
+        *_other_number(decided.run),
         *_too_narrow(decided.run, decided.measured),
         *_idle_acceptances(policy, decided.comparison),
     )
+
+
+def _other_number(header: Run) -> tuple[str, ...]:
+    """That more or fewer cases were recorded than must be there, where no verdict says so."""
+    if header.ungated_by_choice and header.own_dataset and header.expected_cases not in (None, header.cases):
+        return (_not_the_number(header),)
+    return ()
+
+
+def _not_the_number(header: Run) -> str:
+    return f"`cases: {header.expected_cases}` must be there, and {header.cases:,} were recorded"
 
 
 def _too_narrow(header: Run, measured: Measured) -> tuple[str, ...]:
@@ -202,5 +214,5 @@ def _why_not_gated(header: Run, policy: Policy | None) -> str:
     if header.own_dataset and header.expected_cases is None:
         return "the recordings are their own dataset: write `cases: N`, the number that must be there"
     if header.own_dataset and header.expected_cases != header.cases:
-        return f"`cases: {header.expected_cases}` must be there, and {header.cases:,} were recorded"
+        return _not_the_number(header)
     return ""

@@ -19,8 +19,9 @@ from rich.text import Text
 
 from oloproof.reports.case import CaseView, StepView
 from oloproof.reports.figures import NOTHING
+from oloproof.reports.lists import failure_table
 from oloproof.reports.shapes import Fact, Table
-from oloproof.reports.view import DecisionRow, View
+from oloproof.reports.view import DecisionRow, VerdictRow, View
 
 _NARROWEST = 20
 _LONGEST_WORD = 32
@@ -44,8 +45,17 @@ _STYLES = {
 _ASCII = str.maketrans({"·": "-", "–": "-", "…": "...", "≥": ">=", "≤": "<=", "✗": "x", "✂": "--", "→": "->"})
 
 
-def render(view: View, *, width: int, color: bool, encoding: str = "utf-8", all_slices: bool = False) -> str:
-    """A report: what ran, the figures, the slices, the rules, and last, where the eye rests, the verdict.
+def render(
+    view: View,
+    *,
+    width: int,
+    color: bool,
+    encoding: str = "utf-8",
+    failures: Sequence[VerdictRow] = (),
+    all_slices: bool = False,
+) -> str:
+    """A report: what ran, the figures, the slices, the first ``failures``, the rules, and last, where the eye rests,
+    the verdict.
 
     Slices are drawn with every metric and its interval where that fits without folding, or ``all_slices`` asks for it;
     else in short.
@@ -76,6 +86,7 @@ def render(view: View, *, width: int, color: bool, encoding: str = "utf-8", all_
         ("criterion", "case", "passed", "where they part"),
         [(row.criterion, row.case, row.passed, row.parting) for row in view.flaky],
     )
+    _failures(page, view, failures)
     page.table(
         "rules",
         ("rule", "metric", "state", "why"),
@@ -142,6 +153,15 @@ def _errors(page: _Page, errors: Sequence[Fact]) -> None:
     for error in errors:
         page.line(error.label, style="yellow", indent=2)
         page.command(error.text)
+
+
+def _failures(page: _Page, view: View, rows: Sequence[VerdictRow]) -> None:
+    """The first verdicts that failed; where there are more, how many, and how all are shown."""
+    table, more = failure_table(rows), view.totals.failed - len(rows)
+    title = f"{table.title}: {len(rows)} of {view.totals.failed:,}" if more > 0 else table.title
+    page.table(title, table.columns, table.rows)
+    if rows and more > 0 and not any("--failures" in step.text for step in view.next_steps):
+        page.hint(Fact("all of them", f"{view.inspect} --failures"), style="dim")
 
 
 def _grid(page: _Page, view: View) -> None:

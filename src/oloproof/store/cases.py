@@ -3,7 +3,7 @@ compressed blocks or from the recorded files that a run refers to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from os import fsdecode
 from pathlib import Path
@@ -102,9 +102,17 @@ class StoredCases(StoredRuns):
     def judgments(self, run_id: str) -> Iterator[tuple[str, int, tuple[Judgment, ...], AttemptError | None]]:
         """Every attempt's case id, trial, judgments and error, in the order of the run. No recorded file is read again,
         so the error of a recorded attempt is not told."""
-        for case_id, trial, detail in self._details(self._row(run_id)):
-            error = detail.attempt.error if isinstance(detail.attempt, Attempt) else None
-            yield case_id, trial, detail.judgments, error
+        yield from map(_judged, self._details(self._row(run_id)))
+
+    def failing(
+        self, run_id: str, criteria: Collection[str]
+    ) -> Iterator[tuple[str, int, tuple[Judgment, ...], AttemptError | None]]:
+        """The same of the attempts alone that fail one of these criteria. The details of no other are read, so that the
+        first few of a long run are found at once."""
+        header = self._header(run_id)
+        columns = [at for at, criterion in enumerate(header.criteria) if criterion in criteria]
+        details = self._details(self._row(run_id), where=lambda letters: any(letters[at] == "f" for at in columns))
+        yield from map(_judged, details)
 
     def records(self, run_id: str) -> Iterator[tuple[str, int, tuple[Judgment, ...], CaseRecord | None]]:
         """Every attempt's case id, trial and judgments, and everything that is known of it, in the order of the run;
@@ -208,18 +216,21 @@ class StoredCases(StoredRuns):
 
     # --- beneath -----------------------------------------------------------------------------------------------------
 
-    def _details(self, row: int) -> Iterator[tuple[str, int, Detail]]:
-        """Case id, trial and detail of each attempt, in the order of the run and a few blocks in memory at a time.
+    def _details(self, row: int, *, where: Callable[[str], bool] = lambda _: True) -> Iterator[tuple[str, int, Detail]]:
+        """Case id, trial and detail of each attempt, in the order of the run and a few blocks in memory at a time;
+        of those alone ``where`` this is true of the letters of its verdicts.
 
         Where cases were launched in another order, neighbours lie in blocks far apart.
         """
         detail = self._reader()
         with store_errors(self._path):
             cursor = self._db.execute(
-                "SELECT case_id, trial, ordinal, block, start, size FROM cases WHERE run = ? ORDER BY ordinal", (row,)
+                "SELECT case_id, trial, codes, ordinal, block, start, size FROM cases WHERE run = ? ORDER BY ordinal",
+                (row,),
             )
-            for case_id, trial, ordinal, block, start, size in cursor:
-                yield case_id, trial, detail(StoredAt(ordinal, block, start, size))
+            for case_id, trial, letters, ordinal, block, start, size in cursor:
+                if where(letters):
+                    yield case_id, trial, detail(StoredAt(ordinal, block, start, size))
 
     def _reader(self) -> Callable[[StoredAt], Detail]:
         """Reads details, a few blocks in memory at a time."""
@@ -282,6 +293,13 @@ class StoredCases(StoredRuns):
                 else f"`oloproof inspect {header.id} --verdicts` lists them"
             )
         return UsageError(Problem(codes.NO_CASE, message, hint))
+
+
+def _judged(told: tuple[str, int, Detail]) -> tuple[str, int, tuple[Judgment, ...], AttemptError | None]:
+    """What was judged of an attempt, and its error, where that is not in a recorded file."""
+    case_id, trial, detail = told
+    error = detail.attempt.error if isinstance(detail.attempt, Attempt) else None
+    return case_id, trial, detail.judgments, error
 
 
 def _counts(header: Run, trial: int) -> bool:

@@ -139,6 +139,19 @@ def test_verdicts_come_in_the_order_of_the_run(store: Store) -> None:
     ]
 
 
+def test_what_fails_a_criterion_is_found_in_the_order_of_the_run(store: Store) -> None:
+    store.begin(RUN)
+    store.append(RUN.id, [stored.row(5, ordinal=1), stored.row(4, ordinal=0)])
+    store.append(RUN.id, [stored.row(1, ordinal=2, judgments=[PASS, PASS, stored.MISSING])])
+    _, failed, _ = RUN.criteria
+    assert [(case, trial) for case, trial, _, _ in store.failing(RUN.id, {failed})] == [
+        ("case_00004", 1),
+        ("case_00005", 1),
+    ]
+    assert [found[2] for found in store.failing(RUN.id, {failed})] == [tuple(stored.VERDICTS)] * 2
+    assert list(store.failing(RUN.id, {*RUN.criteria} - {failed})) == []
+
+
 def test_a_case_with_its_evidence(store: Store) -> None:
     store.begin(RUN)
     store.append(RUN.id, [stored.row(number) for number in range(200)])
