@@ -15,7 +15,7 @@ from fakes.imports import imported
 from oloproof.exporters import otlp
 from oloproof.exporters.atif import tell
 from oloproof.exporters.registry import FORMATS, exporter
-from oloproof.importers.builder import arguments_of
+from oloproof.importers.foreign import arguments_of
 from oloproof.model.case import AttemptError, State
 from oloproof.model.recording import Recording
 from oloproof.model.trajectory import Checkpoint, ConstraintCheck, Step, Trajectory, contradiction

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from msgspec import UNSET, Struct
 from msgspec.json import encode
 
-from oloproof.importers.builder import arguments_of
+from oloproof.importers.foreign import arguments_of
 from oloproof.model.recording import Recording
 from oloproof.model.run import CaseRecord
 from oloproof.model.trajectory import Step

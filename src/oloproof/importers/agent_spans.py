@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from msgspec import UNSET, Struct, UnsetType, field
 
 from oloproof.importers.builder import Builder
+from oloproof.importers.foreign import object_of, total_of
 from oloproof.model.values import Json
 
 MOST_LEVELS: Final = 100
@@ -151,11 +152,11 @@ def flat(spans: Sequence[Span]) -> list[Span]:
 
 def total_tokens(usage: Json) -> int | None:
     """The tokens of an answer, by what its provider calls them."""
-    known = usage if isinstance(usage, dict) else {}
+    known = object_of(usage)
     for pair in (("input_tokens", "output_tokens"), ("prompt_tokens", "completion_tokens"), ("total_tokens",)):
-        counts: list[int] = [count for key in pair if type(count := known.get(key)) is int]
-        if counts:
-            return sum(counts)
+        total = total_of(known.get(key) for key in pair)
+        if total is not None:
+            return total
     return None
 
 

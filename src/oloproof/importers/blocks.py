@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from oloproof.importers.builder import Builder, joined_text, object_of, text_id
+from oloproof.importers.builder import Builder
+from oloproof.importers.foreign import joined_text, object_of, text_id, total_of
 from oloproof.importers.pairing import Call
 from oloproof.model.values import Json
 
@@ -43,5 +44,4 @@ def tell_result(builder: Builder, block: dict[str, Any], inside: Call | None = N
 
 def tokens_of(usage: Json) -> int | None:
     """All tokens of an answer, those that a cache held included."""
-    counts = [count for key, count in object_of(usage).items() if key.endswith("_tokens") and type(count) is int]
-    return sum(counts) if counts else None
+    return total_of(count for key, count in object_of(usage).items() if key.endswith("_tokens"))

@@ -14,10 +14,9 @@ from sys import float_info
 from typing import Any, Final, TypedDict, Unpack
 
 from msgspec import UNSET, UnsetType
-from msgspec.json import encode
 from msgspec.structs import replace
 
-from oloproof.importers.documents import NotJson, read_json
+from oloproof.importers.foreign import arguments_of
 from oloproof.importers.pairing import Call, Waiting
 from oloproof.model.trajectory import Step, StepKind, TerminalStatus, Trajectory
 from oloproof.model.values import TAG, Json
@@ -166,6 +165,11 @@ class Builder:
     # --- and how it ended -----------------------------------------------------------------------------------------
 
     @property
+    def output(self) -> Json:
+        """What the agent said last, as the output of its run; UNSET when it said nothing."""
+        return UNSET if self.answer is None else {"answer": self.answer}
+
+    @property
     def unanswered(self) -> list[Call]:
         """The calls without a result so far."""
         return self._waiting.unanswered()
@@ -250,75 +254,6 @@ def spent(facts: Facts) -> Facts:
     if rest.get("cost_usd") is not None:
         rest["cost_usd"] = 0
     return rest
-
-
-def arguments_of(raw: Json) -> Json:
-    """An object, written as JSON or not, as it is; None (not recorded) for None; anything else kept as written in a
-    tag, which is unknown to argument checks. Text that is empty means no arguments to some writers and is no JSON: it
-    is kept too, never turned into ``{}``."""
-    value = raw
-    if isinstance(raw, str):
-        try:
-            value = read_json(raw.encode())
-        except NotJson:
-            value = UNSET
-    if isinstance(value, dict):
-        return value
-    if raw is None:
-        return None
-    return {TAG: raw if isinstance(raw, str) else encode(raw).decode()}
-
-
-def declared_call(name: str, arguments: Json) -> Json:
-    """A call as ``expected.tools`` declares it: by its name alone where it takes no arguments."""
-    given = object_of(arguments)
-    return {"tool": name, "arguments": given} if given else name
-
-
-def text_id(value: Json) -> str:
-    """An id as text; "" for none."""
-    return value if isinstance(value, str) else "" if value is None else encode(value).decode()
-
-
-def object_of(value: Json) -> dict[str, Any]:
-    """The value where it is an object, otherwise an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def list_of(value: Json) -> list[Any]:
-    """The value where it is an array, otherwise an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def joined_text(content: Json, *, kinds: tuple[str, ...] = ("text",)) -> Json:
-    """Text parts (``{"type": "text", "text": …}``) joined; any other content as it is."""
-    if not isinstance(content, list) or not content:
-        return content
-    texts = []
-    for part in content:
-        if not isinstance(part, dict) or part.get("type") not in kinds:
-            return content
-        text = part.get("text")
-        if isinstance(text, str):
-            texts.append(text)
-    return "".join(texts)
-
-
-def kind_of(value: Json) -> str:
-    """What a JSON value is, in words."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a truth value"
-        case int() | float():
-            return "a number"
-        case str():
-            return "text"
-        case list():
-            return "an array"
-        case _:
-            return "an object"
 
 
 def _is_amount(value: Any, *, whole: bool) -> bool:

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
-from oloproof.importers.builder import Builder, joined_text, kind_of, list_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.conversations import MessageError, refuse_blocks
+from oloproof.importers.foreign import joined_text, kind_of, list_of, text_id
 from oloproof.model.trajectory import Trajectory
 from oloproof.model.values import Json
 
@@ -73,8 +74,7 @@ class Chat:
     @property
     def output(self) -> Json:
         """What the agent said last, as ``{"answer": …}``; UNSET when it said nothing."""
-        answer = self.builder.answer
-        return UNSET if answer is None else {"answer": answer}
+        return self.builder.output
 
     @property
     def ends_on_open_call(self) -> bool:

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from oloproof.errors import Problem
 from oloproof.importers import codes
-from oloproof.importers.builder import list_of
 from oloproof.importers.documents import Document, documents, too_deep
+from oloproof.importers.foreign import list_of, without_nulls
 from oloproof.importers.format import Confidence, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -84,7 +84,7 @@ def own_facts(value: dict[str, Any], **told: Json) -> dict[str, Any]:
     (None: not known) goes into the metadata where the object has nothing of that name."""
     name = next((value[key] for key in NAMES if isinstance(value.get(key), str | int)), "")
     trial, expected, metadata = value.get("trial"), value.get("expected"), value.get("metadata")
-    known = {key: fact for key, fact in told.items() if fact is not None}
+    known = without_nulls(told)
     if isinstance(metadata, dict):
         known |= metadata
     return {

@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from oloproof.importers.agent_spans import Answer, Asked
-from oloproof.importers.builder import list_of, object_of, text_id
+from oloproof.importers.foreign import list_of, object_of, text_id
 from oloproof.model.values import Json
 
 CUT_OFF: Final = ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from oloproof.importers.builder import object_of, text_id
+from oloproof.importers.foreign import object_of, text_id
 from oloproof.model.values import Json
 
 UNNAMED: Final = "LangGraph"

@@ -3,33 +3,28 @@ counted, file by file. Nothing is kept but counts and names, so a file may be la
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import UNSET, Struct
-from msgspec.json import encode
-from msgspec.structs import asdict, replace
 
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers import codes
 from oloproof.importers.builder import LOSSES as SHARED_LOSSES
 from oloproof.importers.documents import too_deep
 from oloproof.importers.format import Importer, Item, Lost, Run
+from oloproof.importers.lookups import Lookup
+from oloproof.importers.naming import named, stems
 from oloproof.importers.recordings import MOST_TRIALS
 from oloproof.importers.registry import by_format
 from oloproof.importers.source import Source
-from oloproof.model.case import State
+from oloproof.importers.written import line_of
 from oloproof.model.recording import Recording
-from oloproof.model.values import Json, lookup, snapshot
 
 FRAME_LOSSES: Mapping[str, str] = {
     "nested_too_deeply": "runs with values that are nested too deeply: what lies deeper than 100 levels is left out",
 }
-ABSENT_HINT = "a path leads into the run as its file has it: attributes.user.id, of a span"
-MARGIN = 50
-"""Levels of nesting that whoever reads a recording may add to it."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -100,23 +95,6 @@ class Imported(NamedTuple):
     of_case: Collection[str] | None = None
 
 
-class MetadataPath(Struct, frozen=True):
-    """``key=path``: what lies at the dotted path in a run, as its file has it, is the case's metadata ``key``."""
-
-    key: str
-    path: tuple[str, ...]
-
-    @classmethod
-    def parse(cls, text: str) -> MetadataPath:
-        """``$.info.task[0].name`` and ``info.task.0.name`` are the same path. UsageError for what is none."""
-        key, equals, path = text.partition("=")
-        keys = tuple(re.sub(r"\[(\d+)\]", r".\1", path.removeprefix("$").removeprefix(".")).split("."))
-        if not key or not equals or "" in keys:
-            hint = "write --metadata key=path.to.the.value"
-            raise UsageError(Problem("OLO694", f"--metadata {text}: it is not of the form key=path", hint))
-        return cls(key, keys)
-
-
 class Import:
     """One import: the files go in, recordings come out, and ``files`` then says what was found in each."""
 
@@ -127,8 +105,8 @@ class Import:
         """
         self._groups = by_format(sources, name)
         self._stems = stems([source.name for source in sources])
-        self._metadata = [MetadataPath.parse(text) for text in metadata]
-        self._absent = set(self._metadata)
+        self._lookups = [Lookup.parse(text) for text in metadata]
+        self._absent = set(self._lookups)
         self._trials = _Trials()
         self.files = {source.name: FileCounts(importer) for importer, group in self._groups for source in group}
 
@@ -157,18 +135,14 @@ class Import:
         After the first problem nothing more is yielded; the rest is still read, and a UsageError tells the first 50.
         """
         problems: list[Problem] = []
-        for case, run in _named(self._runs(problems), self._stems):
+        for case, run in named(self._runs(problems), self._stems):
             trial = self._trials.of(case, run, problems)
             if not problems:
                 yield self._imported(case, trial, run)
             if len(problems) >= MOST_PROBLEMS:
                 break
         if not problems and any(counts.summary.trajectories for counts in self.files.values()):
-            problems += [
-                Problem("OLO694", f"--metadata {path.key}: no run has {'.'.join(path.path)}", ABSENT_HINT)
-                for path in self._metadata
-                if path in self._absent
-            ]
+            problems += [lookup.absent for lookup in self._lookups if lookup in self._absent]
         if problems:
             raise UsageError(problems[:MOST_PROBLEMS])
 
@@ -203,17 +177,17 @@ class Import:
         written, line = line_of(recording)
         counts.losses["nested_too_deeply"] += written is not recording
         of_case = run.of_case
-        if self._metadata and of_case is not None:
-            of_case = {*of_case, *(path.key for path in self._metadata)}
+        if self._lookups and of_case is not None:
+            of_case = {*of_case, *(lookup.key for lookup in self._lookups)}
         return Imported(written, line, run.file, run.line, of_case)
 
     def _with_metadata(self, run: Run) -> dict[str, Any] | None:
         found = {}
-        for path in self._metadata:
-            value = at(run.origin, path.path)
+        for lookup in self._lookups:
+            value = lookup.of(run.origin)
             if value is not UNSET:
-                found[path.key] = value
-                self._absent.discard(path)
+                found[lookup.key] = value
+                self._absent.discard(lookup)
         return {**(run.metadata or {}), **found} if found else run.metadata
 
 
@@ -237,49 +211,6 @@ class _Trials:
             problems.append(Problem(codes.RECORDED_TWICE, what, hint, file=run.file, line=run.line))
         self._last[case] = max(last, trial)
         return trial
-
-
-def _named(runs: Iterable[Run], stems: Mapping[str, str]) -> Iterator[tuple[str, Run]]:
-    """Every run with its case. One without a name is called after its file: ``results``, or, where the file has
-    others, ``results_1``, ``results_2`` by its place among them."""
-    file, number, only = "", 0, None
-    for run in runs:
-        if run.file != file:
-            if only is not None:
-                yield stems[only.file], only
-            file, number, only = run.file, 0, None
-        number += 1
-        if only is not None:
-            yield f"{stems[file]}_1", only
-            only = None
-        if run.case:
-            yield run.case, run
-        elif number == 1:
-            only = run  # its name hangs on whether another follows
-        else:
-            yield f"{stems[file]}_{number}", run
-    if only is not None:
-        yield stems[only.file], only
-
-
-def stems(files: Sequence[str]) -> dict[str, str]:
-    """What the runs of each file are called after: ``results`` for ``runs/results.json``, and as much of the path
-    before it as tells the files apart."""
-    parts = {file: _parts(file) for file in files}
-    names: dict[str, str] = {}
-    pending = list(parts)
-    longest = max(map(len, parts.values()), default=0)
-    for length in range(1, longest + 1):
-        named = {file: "/".join(parts[file][-length:]) for file in pending}
-        counts = Counter(named.values())
-        names |= {file: name for file, name in named.items() if counts[name] == 1 or length == longest}
-        pending = [file for file in pending if file not in names]
-    return {file: names[file] for file in files}
-
-
-def _parts(file: str) -> list[str]:
-    *directories, name = file.replace("\\", "/").split("/")
-    return [*directories, name.rpartition(".")[0] or name]
 
 
 def _until_refused(importer: Importer, sources: Sequence[Source]) -> Iterator[Item]:
@@ -316,62 +247,3 @@ class _Watched:
     def open(self) -> BinaryIO:
         self._opened.append(self.name)
         return self._source.open()
-
-
-def at(value: Json, path: Sequence[str]) -> Json:
-    """The part of ``value`` at the path, UNSET where there is none. Keys may hold dots themselves, as the attributes
-    of telemetry do; the longest key that is there is taken."""
-    if not path:
-        return value
-    if isinstance(value, dict):
-        for length in range(len(path), 0, -1):
-            key = ".".join(path[:length])
-            if key in value:
-                return at(value[key], path[length:])
-    elif isinstance(value, list):
-        found = lookup(value, path[:1])
-        return found if found is UNSET else at(found, path[1:])
-    return UNSET
-
-
-def line_of(recording: Recording) -> tuple[Recording, bytes]:
-    """The recording's line; where it is nested too deeply, that of what is left when it is cut, and that."""
-    try:
-        return recording, _encoded(recording)
-    except RecursionError:
-        recording = _shallow(recording)
-        return recording, _encoded(recording)
-
-
-def _encoded(recording: Recording) -> bytes:
-    """The recording's line. RecursionError where it could not be read back, a few calls deeper."""
-    nested: Any = recording
-    for _ in range(MARGIN):
-        nested = [nested]
-    return encode(nested)[MARGIN:-MARGIN] + b"\n"
-
-
-def _shallow(recording: Recording) -> Recording:
-    """The recording with its values cut where they are nested too deeply."""
-    trajectory = recording.trajectory
-    if trajectory is not None:
-        steps = tuple(
-            replace(
-                step,
-                arguments=snapshot(step.arguments),
-                result=step.result if step.result is UNSET else snapshot(step.result),
-                metadata=snapshot(step.metadata),
-            )
-            for step in trajectory.steps
-        )
-        trajectory = replace(trajectory, steps=steps)
-    state = recording.state
-    if state is not None:
-        state = State(**{name: each if each is UNSET else snapshot(each) for name, each in asdict(state).items()})
-    values = {name: getattr(recording, name) for name in ("output", "input", "expected", "metadata")}
-    return replace(
-        recording,
-        trajectory=trajectory,
-        state=state,
-        **{name: value if value is UNSET else snapshot(value) for name, value in values.items()},
-    )

@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.importers.agent_spans import Answer, Asked, Ran
-from oloproof.importers.builder import list_of, object_of, text_id
+from oloproof.importers.foreign import list_of, object_of, text_id
 
 UNFINISHED: Final = ("incomplete", "in_progress", "queued", "cancelled")
 TEXTS: Final = ("input_text", "output_text", "text")

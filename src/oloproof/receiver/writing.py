@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from oloproof.importers.otel.telling import run_of
 from oloproof.importers.otel.traces import Trace
-from oloproof.importers.reading import line_of
+from oloproof.importers.written import line_of
 from oloproof.model.recording import Recording
 
 

@@ -11,8 +11,8 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace import Span as LiveSpan
 
-from oloproof.importers.otel.otlp import EVENT_NAMES
-from oloproof.importers.otel.spans import Event, Log, Span, text_of
+from oloproof.importers.foreign import text_of
+from oloproof.importers.otel.spans import Event, Log, Span, event_name
 from oloproof.model.values import snapshot
 
 if TYPE_CHECKING:
@@ -104,9 +104,7 @@ def span_of(span: ReadableSpan) -> Span:
 def log_of(record: Any, span_id: str) -> Log:
     """A log record, of whichever version of the SDK."""
     attributes = _attributes(record.attributes)
-    name = text_of(getattr(record, "event_name", None))
-    for key in EVENT_NAMES:
-        name = name or text_of(attributes.get(key))
+    name = text_of(getattr(record, "event_name", None)) or event_name(attributes)
     body = UNSET if record.body is None else snapshot(record.body)
     time = record.timestamp or getattr(record, "observed_timestamp", None) or 0
     return Log(f"{record.trace_id:032x}" if record.trace_id else "", span_id, Event(name, time, attributes, body))

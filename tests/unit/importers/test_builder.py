@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from oloproof.importers.builder import LOSSES, UNNAMED_TOOL, Builder, arguments_of
+from oloproof.importers.builder import LOSSES, UNNAMED_TOOL, Builder
 from oloproof.model.trajectory import Step, contradiction
 
 SAID = {"role": "assistant", "content": "hello"}
@@ -126,22 +126,6 @@ def test_parallel_calls_share_the_turn() -> None:
     builder.turn()
     builder.call("c", {})
     assert [step.turn for step in builder.trajectory().steps] == [1, 1, None]
-
-
-@pytest.mark.parametrize(
-    ("raw", "arguments"),
-    [
-        (None, None),
-        ({}, {}),
-        ('{"a": [1]}', {"a": [1]}),
-        ("", {"$unrepresentable": ""}),
-        ("null", {"$unrepresentable": "null"}),
-        ('{"a":', {"$unrepresentable": '{"a":'}),
-        ([1], {"$unrepresentable": "[1]"}),
-    ],
-)
-def test_arguments_are_an_object_or_not_known(raw: Any, arguments: Any) -> None:
-    assert arguments_of(raw) == arguments
 
 
 names = st.sampled_from(["", "a", "b", None])

@@ -7,8 +7,10 @@ import pytest
 
 from fakes.imports import Memory, as_lines, imported
 from oloproof.errors import UsageError
-from oloproof.importers import reading
-from oloproof.importers.reading import Import, MetadataPath, at, stems
+from oloproof.importers import written
+from oloproof.importers.lookups import Lookup
+from oloproof.importers.naming import stems
+from oloproof.importers.reading import Import
 
 RUN = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
 
@@ -93,14 +95,14 @@ def test_metadata_that_no_run_has_is_told() -> None:
 @pytest.mark.parametrize("text", ["", "x", "=a", "x=", "x=a..b", "x=.", "x=$."])
 def test_a_path_that_is_none(text: str) -> None:
     with pytest.raises(UsageError, match="OLO694"):
-        MetadataPath.parse(text)
+        Lookup.parse(text)
 
 
 @pytest.mark.parametrize(
     ("path", "value"), [("a.b.c", 1), ("a.b", {"c": 1}), ("a.0", None), ("l.1.x", 2), ("l.9", None), ("l.x", None)]
 )
 def test_paths_take_the_longest_key_that_is_there(path: str, value: Any) -> None:
-    found = at({"a": {"b": 3}, "a.b": {"c": 1}, "l": [0, {"x": 2}]}, path.split("."))
+    found = Lookup.parse(f"key={path}").of({"a": {"b": 3}, "a.b": {"c": 1}, "l": [0, {"x": 2}]})
     assert found == value or (value is None and repr(found) == "UNSET")
 
 
@@ -117,15 +119,15 @@ def test_values_nested_too_deeply_are_cut_and_told(monkeypatch: pytest.MonkeyPat
     deep: Any = 1
     for _ in range(200):
         deep = [deep]
-    encode = reading.encode
+    encode = written.encode
 
     def shallow(value: Any) -> bytes:
         line = encode(value)
-        if b"[" * 150 in line[reading.MARGIN :]:  # how deep is too deep is up to the interpreter
+        if b"[" * 150 in line[written.MARGIN :]:  # how deep is too deep is up to the interpreter
             raise RecursionError
         return line
 
-    monkeypatch.setattr(reading, "encode", shallow)
+    monkeypatch.setattr(written, "encode", shallow)
     found = imported("openai", {"messages": RUN, "input": deep})
     assert found.losses == {"nested_too_deeply": 1}
     assert found.only.output == {"answer": "ho"}

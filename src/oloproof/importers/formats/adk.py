@@ -15,8 +15,9 @@ from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers import codes
-from oloproof.importers.builder import Builder, list_of, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.documents import Document, documents
+from oloproof.importers.foreign import list_of, object_of, text_id, without_nulls
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -108,11 +109,11 @@ def _session(session: Mapping[str, Any], file: str, line: int) -> Run:
         file=file,
         line=line,
         case=text_id(whole.get("id")) or None,
-        output=UNSET if failed or builder.answer is None else {"answer": builder.answer},
+        output=UNSET if failed else builder.output,
         error=system_error(message) if failed else None,
         trajectory=builder.trajectory(truncated=cut_off or bool(failed) or builder.ends_on_open_call),
         input=_asked(whole["events"]),
-        metadata={key: fact for key, fact in facts.items() if fact is not None},
+        metadata=without_nulls(facts),
         of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
@@ -246,14 +247,13 @@ def _test(test: Fields, file: str) -> Run:
 
 def _reference(builder: Builder, case: str | None, asked: Json, file: str, origin: Json) -> Run:
     """A run that also says what is expected of one."""
-    answer = builder.answer
     return Run(
         file=file,
         case=case,
-        output=UNSET if answer is None else {"answer": answer},
+        output=builder.output,
         trajectory=builder.trajectory(errors_recorded=False),
         input=asked,
-        expected={"tools": list(_tools(builder))} | ({} if answer is None else {"answer": answer}),
+        expected={"tools": list(_tools(builder)), **object_of(builder.output)},
         losses=builder.losses,
         unanswered=len(builder.unanswered),
         origin=origin,

@@ -17,8 +17,9 @@ from msgspec.json import encode
 
 from oloproof.errors import Problem
 from oloproof.importers import codes
-from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.documents import Document, each_document
+from oloproof.importers.foreign import joined_text, list_of, object_of, text_id
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
 from oloproof.importers.pairing import Call
@@ -85,7 +86,7 @@ def _run(run: Fields, file: str, line: int) -> Run:
         file=file,
         line=line,
         case="/".join(name for name in names if name and name != "none") or None,
-        output=UNSET if builder.answer is None else {"answer": builder.answer},
+        output=builder.output,
         error=system_error(text_id(error)) if error else None,
         trajectory=builder.trajectory(truncated=bool(error) or builder.ends_on_open_call),
         input=_asked(run["messages"]),

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import UNSET
-
 from oloproof.importers.blocks import THINKING, blocks_of, is_call, tell_result, tokens_of
-from oloproof.importers.builder import Builder, kind_of, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.conversations import (
     Conversation,
     MessageError,
@@ -22,6 +20,7 @@ from oloproof.importers.conversations import (
     read_conversations,
     refuse_tool_calls,
 )
+from oloproof.importers.foreign import kind_of, object_of, text_id
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -103,7 +102,7 @@ def run(item: Conversation, file: str) -> Run:
     return Run(
         file=file,
         line=item.line,
-        output=UNSET if builder.answer is None else {"answer": builder.answer},
+        output=builder.output,
         trajectory=builder.trajectory(truncated=stopped in CUT_OFF or builder.ends_on_open_call),
         input=value.get("input", {**system, "messages": teller.opening}),
         losses=builder.losses,

@@ -14,8 +14,9 @@ from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers import codes
-from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.documents import Document, each_document
+from oloproof.importers.foreign import joined_text, list_of, object_of, text_id, total_of, without_nulls
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.pairing import Call
@@ -75,10 +76,10 @@ def _run(whole: Fields, file: str, line: int) -> Run:
         file=file,
         line=line,
         case=text_id(whole.get("session_id")) or None,
-        output=UNSET if builder.answer is None else {"answer": builder.answer},
+        output=builder.output,
         trajectory=builder.trajectory(truncated=goes_on, errors_recorded=False),
         input=joined_text(opening[0].get("message")) if opening else UNSET,
-        metadata={key: fact for key, fact in facts.items() if fact is not None},
+        metadata=without_nulls(facts),
         of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
@@ -167,9 +168,8 @@ class _Teller:
 
 def _spent(metrics: Fields) -> tuple[int | None, float | None]:
     """The tokens of an answer, prompt included, and its cost."""
-    counts = [metrics.get(key) for key in ("prompt_tokens", "completion_tokens")]
-    counted = [count for count in counts if type(count) is int]
-    return sum(counted) if counted else None, metrics.get("cost_usd")
+    tokens = total_of(metrics.get(key) for key in ("prompt_tokens", "completion_tokens"))
+    return tokens, metrics.get("cost_usd")
 
 
 IMPORTER: Final = Importer(

@@ -15,8 +15,9 @@ from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers.blocks import THINKING, blocks_of, is_call, tell_result, tokens_of
-from oloproof.importers.builder import Builder, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.documents import documents
+from oloproof.importers.foreign import object_of, text_id
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
 from oloproof.importers.pairing import Call

@@ -15,8 +15,9 @@ from msgspec import UNSET
 from oloproof.errors import Problem
 from oloproof.importers import codes
 from oloproof.importers.archive import MAGIC, Archive, ArchiveError, archive
-from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.documents import NotJson, documents, read_json
+from oloproof.importers.foreign import joined_text, list_of, object_of, text_id, without_nulls
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.pairing import Call
@@ -113,7 +114,7 @@ def _run(value: Json, evaluation: Fields, file: str) -> Item:
         file=file,
         case=text_id(sample.get("id")) or None,
         trial=epoch if type(epoch) is int and epoch >= 1 else None,
-        output=UNSET if said or builder.answer is None else {"answer": builder.answer},
+        output=UNSET if said else builder.output,
         error=system_error(said) if said else None,
         trajectory=builder.trajectory(truncated=truncated),
         input=sample.get("input", UNSET),
@@ -130,7 +131,7 @@ def _facts(sample: Fields, evaluation: Fields, limit: Fields) -> Fields:
     """The sample's metadata, and its scores by scorer."""
     scores = {name: object_of(score).get("value") for name, score in object_of(sample.get("scores")).items()}
     facts = {"task": evaluation.get("task"), "model": evaluation.get("model"), "limit": limit.get("type")}
-    told = {key: fact for key, fact in facts.items() if fact is not None}
+    told = without_nulls(facts)
     return {**object_of(sample.get("metadata")), **told, **({"scores": scores} if scores else {})}
 
 

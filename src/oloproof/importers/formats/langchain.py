@@ -12,8 +12,9 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.importers.agent_spans import receiver_of, total_tokens
-from oloproof.importers.builder import Builder, Facts, joined_text, list_of, object_of, spent, text_id
+from oloproof.importers.builder import Builder, Facts, spent
 from oloproof.importers.conversations import Conversation, MessageError, certain_where, own_facts, read_conversations
+from oloproof.importers.foreign import joined_text, list_of, object_of, text_id
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.langchain_messages import Message, heard_of, message_of, whole_messages
@@ -87,7 +88,7 @@ def _run(item: Conversation, file: str) -> Run:
     return Run(
         file=file,
         line=item.line,
-        output=UNSET if builder.answer is None else {"answer": builder.answer},
+        output=builder.output,
         trajectory=builder.trajectory(
             truncated=teller.was_cut_off or bool(list_of(value.get("next"))) or builder.ends_on_open_call,
             errors_recorded=teller.errors_recorded,

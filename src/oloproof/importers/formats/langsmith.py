@@ -17,8 +17,9 @@ from oloproof.importers import codes
 from oloproof.importers.agent_spans import LOSSES as SPAN_LOSSES
 from oloproof.importers.agent_spans import Span, milliseconds, total_tokens, tree
 from oloproof.importers.agent_telling import Teller, Told
-from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.documents import documents
+from oloproof.importers.foreign import joined_text, list_of, object_of, text_id
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
 from oloproof.importers.langchain_messages import Message, heard_of, message_of, messages_of
@@ -106,12 +107,11 @@ def _run(runs: Sequence[Fields], file: str, line: int) -> Run:
     error = _error(root)
     example = text_id(root.get("reference_example_id"))
     inputs, outputs = root.get("inputs"), root.get("outputs")
-    answer = UNSET if builder.answer is None else {"answer": builder.answer}
     return Run(
         file=file,
         line=line,
         case=example or None,
-        output=UNSET if error else outputs if answer is UNSET and outputs else answer,
+        output=UNSET if error else outputs if builder.output is UNSET and outputs else builder.output,
         error=system_error(told.error) if told.error else None,
         trajectory=builder.trajectory(truncated=told.truncated),
         input=inputs if inputs is not None else {"messages": list(told.opening)} if told.opening else UNSET,

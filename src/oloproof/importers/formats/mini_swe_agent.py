@@ -14,8 +14,9 @@ from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers import codes
-from oloproof.importers.builder import Builder, joined_text, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.documents import Document, each_document
+from oloproof.importers.foreign import joined_text, object_of, text_id, without_nulls
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -152,7 +153,7 @@ def _ended(
             truncated=is_broken or words in CUT_OFF or builder.ends_on_open_call, errors_recorded=False
         ),
         input={"messages": list(opening)},
-        metadata={key: fact for key, fact in facts.items() if fact is not None},
+        metadata=without_nulls(facts),
         of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),

@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from oloproof.importers.builder import declared_call, list_of, object_of
 from oloproof.importers.chat import LOSSES as CHAT_LOSSES
 from oloproof.importers.chat import Chat
 from oloproof.importers.conversations import Conversation, MessageError, own_facts, read_conversations
+from oloproof.importers.foreign import declared_call, list_of, object_of
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source

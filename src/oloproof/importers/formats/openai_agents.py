@@ -25,8 +25,9 @@ from oloproof.importers.agent_spans import (
     tree,
 )
 from oloproof.importers.agent_telling import Teller, Told
-from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.documents import documents
+from oloproof.importers.foreign import joined_text, list_of, object_of, text_id, without_nulls
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
 from oloproof.importers.response_items import answer_of
@@ -120,11 +121,11 @@ def _run(name: str, trace: _Trace) -> Run:
     return Run(
         file=trace.file,
         line=trace.line,
-        output=UNSET if broken or stopped or builder.answer is None else {"answer": builder.answer},
+        output=UNSET if broken or stopped else builder.output,
         error=system_error(broken) if broken else None,
         trajectory=builder.trajectory(truncated=told.truncated),
         input={"messages": list(told.opening)} if told.opening else UNSET,
-        metadata={key: fact for key, fact in facts.items() if fact is not None} | object_of(own.get("metadata")),
+        metadata=without_nulls(facts) | object_of(own.get("metadata")),
         of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),

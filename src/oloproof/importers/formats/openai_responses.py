@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from oloproof.importers.builder import Builder, joined_text, kind_of, list_of, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.conversations import (
     Conversation,
     MessageError,
@@ -23,6 +23,7 @@ from oloproof.importers.conversations import (
     refuse_blocks,
     refuse_tool_calls,
 )
+from oloproof.importers.foreign import joined_text, kind_of, list_of, object_of, text_id
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.response_items import ANSWERED_LATER, KNOWN, TEXTS, UNFINISHED, asked_of
@@ -95,7 +96,7 @@ def run(item: Conversation, file: str) -> Run:
     return Run(
         file=file,
         line=item.line,
-        output=UNSET if failed or builder.answer is None else {"answer": builder.answer},
+        output=UNSET if failed else builder.output,
         error=system_error(said or "the response failed") if failed else None,
         trajectory=builder.trajectory(
             truncated=failed or status in UNFINISHED or builder.ends_on_open_call,

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
-from oloproof.importers.builder import Builder, arguments_of, kind_of, list_of, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.conversations import Conversation, MessageError, certain_where, own_facts, read_conversations
+from oloproof.importers.foreign import arguments_of, kind_of, list_of, object_of, text_id, total_of
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -292,9 +293,7 @@ def _said(role: str, content: Json) -> dict[str, Any]:
 def _tokens_of(usage: Json) -> int | None:
     """All tokens of a response. Those of a cache are among the input's."""
     counts = object_of(usage)
-    told = [counts.get(key) for key in ("input_tokens", "output_tokens", "request_tokens", "response_tokens")]
-    known = [count for count in told if type(count) is int]
-    return sum(known) if known else None
+    return total_of(counts.get(key) for key in ("input_tokens", "output_tokens", "request_tokens", "response_tokens"))
 
 
 IMPORTER: Final = Importer(

@@ -15,8 +15,9 @@ from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers import codes
-from oloproof.importers.builder import Builder, joined_text, list_of, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.documents import Document, each_document
+from oloproof.importers.foreign import joined_text, list_of, object_of, text_id, without_nulls
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -204,7 +205,7 @@ def _ended(builder: Builder, value: dict[str, Any], opening: Sequence[dict[str, 
         error=error,
         trajectory=builder.trajectory(truncated=cut_off or error is not None, errors_recorded=False),
         input={"messages": [_said(message) for message in opening]},
-        metadata={key: fact for key, fact in facts.items() if fact is not None},
+        metadata=without_nulls(facts),
         of_case=(),
         losses=builder.losses,
         unanswered=len(builder.unanswered),

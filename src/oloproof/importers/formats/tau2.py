@@ -13,8 +13,9 @@ from msgspec import UNSET
 
 from oloproof.errors import Problem
 from oloproof.importers import codes
-from oloproof.importers.builder import Builder, declared_call, joined_text, list_of, object_of, text_id
+from oloproof.importers.builder import Builder
 from oloproof.importers.documents import Document, each_document
+from oloproof.importers.foreign import declared_call, joined_text, list_of, object_of, text_id, total_of, without_nulls
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
 from oloproof.importers.source import Source
@@ -79,12 +80,12 @@ def _run(simulation: Fields, tasks: Mapping[str, Fields], file: str, line: int) 
         line=line,
         case=f"task_{name}" if name else None,
         trial=trial + 1 if type(trial) is int and trial >= 0 else None,
-        output=UNSET if broken or builder.answer is None else {"answer": builder.answer},
+        output=UNSET if broken else builder.output,
         error=system_error(reason) if broken else None,
         trajectory=None if messages is None else builder.trajectory(truncated=truncated),
         input=_asked(tasks.get(name, {})),
         expected=_expected(tasks.get(name, {})),
-        metadata={key: fact for key, fact in facts.items() if fact is not None},
+        metadata=without_nulls(facts),
         of_case=("source",),
         losses=builder.losses,
         unanswered=len(builder.unanswered),
@@ -114,8 +115,7 @@ def _answer(message: Fields, builder: Builder) -> None:
     builder.turn()
     calls = [object_of(call) for call in list_of(message.get("tool_calls"))]
     usage = object_of(message.get("usage"))
-    counts = [count for key in ("prompt_tokens", "completion_tokens") if type(count := usage.get(key)) is int]
-    tokens = sum(counts) if counts else None
+    tokens = total_of(usage.get(key) for key in ("prompt_tokens", "completion_tokens"))
     content = joined_text(message.get("content"))
     if content or not calls:
         builder.say({"role": "assistant", "content": content}, tokens=tokens, cost_usd=message.get("cost"))

@@ -13,7 +13,7 @@ from oloproof.model.values import Json
 def holds_telemetry(value: Json) -> bool:
     """Spans, logs or metrics are in it, in one of the ways that :func:`records` reads."""
     if isinstance(value, list):
-        return bool(value) and holds_telemetry(value[0]) if not value or not isinstance(value[0], list) else False
+        return bool(value) and not isinstance(value[0], list) and holds_telemetry(value[0])
     return isinstance(value, dict) and (
         otlp.is_otlp(value) or bool(jaeger.traces_of(value)) or dumps.is_span(value) or _wrapped(value) is not None
     )

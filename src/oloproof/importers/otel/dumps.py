@@ -6,8 +6,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from oloproof.importers.foreign import list_of, object_of, text_of
 from oloproof.importers.otel.otlp import nanoseconds
-from oloproof.importers.otel.spans import Event, Span, text_of
+from oloproof.importers.otel.spans import Event, Span
 from oloproof.model.values import MAX_DEPTH, Json
 
 PREFIXES: Final = ("gen_ai.", "openinference.", "llm.", "ai.", "traceloop.", "gcp.vertex.agent.", "mcp.")
@@ -45,11 +46,11 @@ def read(value: dict[str, Any], number: int) -> Span:
         start=_time(value.get("startTime", value.get("start_time"))),
         end=_time(value.get("endTime", value.get("end_time"))),
         attributes=_attributes(value),
-        events=[_event(event) for event in _events(value) if isinstance(event, dict)],
+        events=[_event(event) for event in list_of(value.get("events")) if isinstance(event, dict)],
         failed=code in _ERRORS,
         message=text_of(status.get("message") or status.get("description") or value.get("status_message")),
         resource=_nested(resource, "attributes") or resource,
-        scope=text_of(scope.get("name")) if isinstance(scope, dict) else "",
+        scope=text_of(object_of(scope).get("name")),
     )
 
 
@@ -85,18 +86,9 @@ def flat(attributes: dict[str, Any], depth: int = MAX_DEPTH) -> dict[str, Any]:
     return found
 
 
-def _events(value: dict[str, Any]) -> list[Any]:
-    events = value.get("events")
-    return events if isinstance(events, list) else []
-
-
 def _event(event: dict[str, Any]) -> Event:
-    attributes = event.get("attributes")
-    return Event(
-        text_of(event.get("name")),
-        _time(event.get("time", event.get("timestamp"))),
-        attributes if isinstance(attributes, dict) else {},
-    )
+    time = _time(event.get("time", event.get("timestamp")))
+    return Event(text_of(event.get("name")), time, object_of(event.get("attributes")))
 
 
 def _id(value: Json) -> str:

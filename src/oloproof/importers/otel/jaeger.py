@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from oloproof.importers.otel.spans import Event, Span, text_of
+from oloproof.importers.foreign import list_of, text_of
+from oloproof.importers.otel.spans import Event, Span
 from oloproof.model.values import Json
 
 
@@ -48,7 +49,7 @@ def _span(span: dict[str, Any], trace_id: str, resources: dict[str, dict[str, An
         start=started,
         end=started + _nanoseconds(span.get("duration")) if started else 0,
         attributes=attributes,
-        events=[event for log in _list(span.get("logs")) if (event := _event(log)) is not None],
+        events=[event for log in list_of(span.get("logs")) if (event := _event(log)) is not None],
         failed=status.upper() == "ERROR" or attributes.get("error") in (True, "true"),
         message=text_of(attributes.get("otel.status_description")),
         resource=resources.get(text_of(span.get("processID")), {})
@@ -58,7 +59,7 @@ def _span(span: dict[str, Any], trace_id: str, resources: dict[str, dict[str, An
 
 
 def _parent(span: dict[str, Any]) -> str:
-    for reference in _list(span.get("references")):
+    for reference in list_of(span.get("references")):
         if isinstance(reference, dict) and reference.get("refType", "CHILD_OF") == "CHILD_OF":
             return text_of(reference.get("spanID"))
     return text_of(span.get("parentSpanID"))
@@ -75,13 +76,9 @@ def _event(log: Json) -> Event | None:
 def _tags(listed: Json) -> dict[str, Any]:
     return {
         key: tag.get("value")
-        for tag in _list(listed)
+        for tag in list_of(listed)
         if isinstance(tag, dict) and isinstance(key := tag.get("key"), str)
     }
-
-
-def _list(value: Json) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _nanoseconds(microseconds: Json) -> int:

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.json import encode
 
-from oloproof.importers.builder import arguments_of
+from oloproof.importers.foreign import arguments_of
 from oloproof.importers.otel.story import Planned, Turn
 from oloproof.model.values import Json, equal
 

@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
-from oloproof.importers.builder import text_id
 from oloproof.importers.documents import NotJson, read_json
-from oloproof.importers.otel.spans import text_of
+from oloproof.importers.foreign import text_id, text_of
 from oloproof.model.values import Json
 
 ROLES: Final = {

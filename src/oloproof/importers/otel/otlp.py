@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from oloproof.importers.otel.spans import Event, Log, Span, text_of
+from oloproof.importers.foreign import object_of, text_of
+from oloproof.importers.otel.spans import Event, Log, Span, event_name
 from oloproof.model.values import MAX_DEPTH, Json
 
 SPANS: Final = ("resourceSpans", "resource_spans", "batches")
 LOGS: Final = ("resourceLogs", "resource_logs")
 METRICS: Final = ("resourceMetrics", "resource_metrics")
-EVENT_NAMES: Final = ("event.name", "otel.event.name")
-"""Attributes that name the event of a log record which has no field for it."""
+_SCOPED_SPANS: Final = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+_SCOPED_LOGS: Final = ("scopeLogs", "scope_logs")
 
 _ERRORS = (2, "2", "STATUS_CODE_ERROR", "ERROR", "Error")
 
@@ -28,28 +29,27 @@ def is_otlp(value: dict[str, Any]) -> bool:
 
 def read(value: dict[str, Any]) -> Iterator[Span | Log]:
     """The spans and log records of an object that :func:`is_otlp`."""
-    for resource, scope, record in _records(value, SPANS, ("scopeSpans", "scope_spans", _OLD_SPANS), "spans"):
+    for resource, scope, record in _records(
+        value, SPANS, ("scopeSpans", "scope_spans", "instrumentationLibrarySpans"), "spans"
+    ):
         yield _span(record, resource, scope)
     for _, _, record in _records(value, LOGS, ("scopeLogs", "scope_logs"), "logRecords", "log_records"):
         yield _log(record)
-
-
-_OLD_SPANS = "instrumentationLibrarySpans"
 
 
 def _records(
     value: dict[str, Any], batches: tuple[str, ...], scopes: tuple[str, ...], *records: str
 ) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
     for batch in _objects(_first(value, batches)):
-        resource = attributes_of(_object(batch.get("resource")).get("attributes"))
+        resource = attributes_of(object_of(batch.get("resource")).get("attributes"))
         for scoped in _objects(_first(batch, scopes)):
-            scope = _object(scoped.get("scope") or scoped.get("instrumentationLibrary"))
+            scope = object_of(scoped.get("scope") or scoped.get("instrumentationLibrary"))
             for record in _objects(_first(scoped, records)):
                 yield resource, text_of(scope.get("name")), record
 
 
 def _span(record: dict[str, Any], resource: dict[str, Any], scope: str) -> Span:
-    status = _object(record.get("status"))
+    status = object_of(record.get("status"))
     return Span(
         trace_id=text_of(_first(record, ("traceId", "trace_id"))),
         span_id=text_of(_first(record, ("spanId", "span_id"))),
@@ -76,9 +76,7 @@ def _event(record: dict[str, Any]) -> Event:
 
 def _log(record: dict[str, Any]) -> Log:
     attributes = attributes_of(record.get("attributes"))
-    name = text_of(_first(record, ("eventName", "event_name")))
-    for key in EVENT_NAMES:
-        name = name or text_of(attributes.get(key))
+    name = text_of(_first(record, ("eventName", "event_name"))) or event_name(attributes)
     time = nanoseconds(_first(record, ("timeUnixNano", "time_unix_nano")))
     time = time or nanoseconds(_first(record, ("observedTimeUnixNano", "observed_time_unix_nano")))
     return Log(
@@ -119,12 +117,12 @@ def _integer(held: Json, _: int) -> Json:
 
 
 def _array(held: Json, depth: int) -> Json:
-    values = _object(held).get("values")
+    values = object_of(held).get("values")
     return [any_value(value, depth) for value in values] if isinstance(values, list) else []
 
 
 def _object_of_values(held: Json, depth: int) -> Json:
-    pairs = _objects(_object(held).get("values"))
+    pairs = _objects(object_of(held).get("values"))
     return {key: any_value(pair.get("value"), depth) for pair in pairs if isinstance(key := pair.get("key"), str)}
 
 
@@ -162,10 +160,6 @@ def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Json:
         if key in value:
             return value[key]
     return None
-
-
-def _object(value: Json) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _objects(value: Json) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from oloproof.importers.builder import arguments_of
+from oloproof.importers.foreign import arguments_of
 from oloproof.importers.otel.histories import Histories
 from oloproof.importers.otel.known import Known, Pending
 from oloproof.importers.otel.messages import Message, Stored, Unread, joined
@@ -133,7 +133,6 @@ class Plan:
             tokens=seen.tokens,
             cost_usd=seen.cost_usd,
             finish=seen.finish,
-            calls=[],
         )
         if said is not None:
             self._answer(turn, node, said)
@@ -187,10 +186,15 @@ class Plan:
         before = self._turns.get(node.scope) or self._turns.get(("inside", inside))
         agent = before.agent if before is not None else node.agent  # an agent that takes over is told what others did
         for message in found.unknown:
-            turn = Turn(time=node.start, agent=agent, inside=inside, recorded=True, says=False, is_model=False)
-            turn.calls = []
-            turn.content = message.text
-            turn.says = message.text != ""
+            turn = Turn(
+                time=node.start,
+                agent=agent,
+                inside=inside,
+                content=message.text,
+                says=message.text != "",
+                recorded=True,
+                is_model=False,
+            )
             self._add(node.start, _HEARD, turn)
             for asked in message.calls:
                 planned = Planned(name=asked.name, call_id=asked.call_id, arguments=asked.arguments, turn=turn)
@@ -252,8 +256,8 @@ class Plan:
         if together is not None and node.start < self._ends[id(together)]:
             self._ends[id(together)] = max(self._ends[id(together)], node.end)
             return together
-        alone = Turn(time=node.start, agent=node.agent, inside=inside, says=False, is_model=False, calls=[])
-        alone.agent = node.agent or (turn.agent if turn is not None else "")
+        agent = node.agent or (turn.agent if turn is not None else "")
+        alone = Turn(time=node.start, agent=agent, inside=inside, says=False, is_model=False)
         self._turns[("alone", node.scope)] = alone
         self._ends[id(alone)] = node.end
         self._add(node.start, _TURN, alone)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from oloproof.importers.otel.otlp import EVENT_NAMES
-from oloproof.importers.otel.spans import Event, Log, Span, text_of
+from oloproof.importers.foreign import text_of
+from oloproof.importers.otel.spans import Event, Log, Span, event_name
 from oloproof.model.values import MAX_DEPTH, Json
 
 _ERROR: Final = 2
@@ -48,9 +48,7 @@ def _span(span: Any, resource: dict[str, Any], scope: str) -> Span:
 
 def _log(record: Any) -> Log:
     attributes = _attributes(record.attributes)
-    name = text_of(getattr(record, "event_name", ""))
-    for key in EVENT_NAMES:
-        name = name or text_of(attributes.get(key))
+    name = text_of(getattr(record, "event_name", "")) or event_name(attributes)
     time = record.time_unix_nano or record.observed_time_unix_nano
     return Log(record.trace_id.hex(), record.span_id.hex(), Event(name, time, attributes, _value(record.body)))
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
+from oloproof.importers.foreign import text_of
 from oloproof.model.values import Json
 
 _TRACEBACK = "Traceback (most recent call last)"
@@ -65,6 +66,6 @@ class Span(Struct, kw_only=True):
         return f"{kind}: {message}"
 
 
-def text_of(value: Json) -> str:
-    """Text as it is, "" for anything else."""
-    return value if isinstance(value, str) else ""
+def event_name(attributes: dict[str, Any]) -> str:
+    """What the attributes of a log record that has no field for it call its event; "" for nothing."""
+    return next((name for key in ("event.name", "otel.event.name") if (name := text_of(attributes.get(key)))), "")

@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.importers.builder import Builder, Facts, spent
+from oloproof.importers.foreign import without_nulls
 from oloproof.importers.format import Run
 from oloproof.importers.otel.plan import CALLING, Plan
 from oloproof.importers.otel.seen import NO_ROLES
@@ -56,7 +57,7 @@ def run_of(traces: Sequence[Trace]) -> Run:
         file=first.file,
         line=first.line,
         case=first.conversation or None,
-        output={"answer": builder.answer} if builder.answer is not None else UNSET,
+        output=builder.output,
         error=None if error is None or limited else system_error(error),
         trajectory=builder.trajectory(truncated=truncated, errors_recorded=plan.spans_tools or not calls),
         input=_input(plan),
@@ -208,7 +209,7 @@ def _metadata(traces: Sequence[Trace]) -> dict[str, Any]:
         "service": traces[0].resource.get("service.name"),
         "evaluations": scores or None,
     }
-    return {key: fact for key, fact in facts.items() if fact is not None}
+    return without_nulls(facts)
 
 
 def _origin(traces: Sequence[Trace]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from oloproof.importers.builder import text_id
+from oloproof.importers.foreign import text_id
 from oloproof.importers.otel.messages import Answer, Asked, Message, Part, Text, json_or_text, message_of, messages_of
 from oloproof.importers.otel.seen import Messages, Seen
 from oloproof.importers.otel.spans import Span

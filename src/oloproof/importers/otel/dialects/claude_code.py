@@ -8,10 +8,10 @@ from typing import Final
 
 from msgspec import UNSET
 
-from oloproof.importers.builder import text_id
+from oloproof.importers.foreign import text_id, text_of, total_of
 from oloproof.importers.otel.messages import json_or_text, messages_of
 from oloproof.importers.otel.seen import Role, Seen
-from oloproof.importers.otel.spans import Span, text_of
+from oloproof.importers.otel.spans import Span
 
 PREFIX: Final = "claude_code."
 ROLES: Final[dict[str, Role]] = {
@@ -41,8 +41,7 @@ def read(span: Span) -> Seen | None:
         elif text_of(attributes.get("decision")) in _REFUSALS:
             seen.error = "refused by the user"
     elif seen.role == "model":
-        counted = [attributes.get(key) for key in ("input_tokens", "output_tokens")]
-        seen.tokens = sum(count for count in counted if type(count) is int) or None
+        seen.tokens = total_of(attributes.get(key) for key in ("input_tokens", "output_tokens")) or None
         seen.finish = text_of(attributes.get("stop_reason"))
         if not seen.finish and attributes.get("response.has_tool_call") in (True, "true"):
             seen.finish = "tool_use"

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from oloproof.importers.builder import text_id
+from oloproof.importers.foreign import text_id, text_of, total_of
 from oloproof.importers.otel.messages import Answer, Asked, Message, Stored, Text, json_or_text, message_of
 from oloproof.importers.otel.seen import Role, Seen
-from oloproof.importers.otel.spans import Event, Span, text_of
+from oloproof.importers.otel.spans import Event, Span
 from oloproof.model.values import Json
 
 OPERATIONS: Final[dict[str, Role]] = {
@@ -108,12 +108,10 @@ def _finish(attributes: dict[str, Any]) -> str:
 
 
 def _tokens(attributes: dict[str, Any]) -> int | None:
-    sums = [
+    return total_of(
         next((count for key in keys if type(count := _number(attributes.get(f"gen_ai.usage.{key}"))) is int), None)
         for keys in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
-    ]
-    counted = [count for count in sums if count is not None]
-    return sum(counted) if counted else None
+    )
 
 
 def _number(value: Json) -> Json:

@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import UNSET
 
-from oloproof.importers.builder import joined_text
+from oloproof.importers.foreign import joined_text, text_of
 from oloproof.importers.otel.messages import blocks_text, json_or_text
 from oloproof.importers.otel.seen import Seen
-from oloproof.importers.otel.spans import Span, text_of
+from oloproof.importers.otel.spans import Span
 from oloproof.model.values import Json
 
 _CALL = "tools/call"

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from oloproof.importers.builder import text_id
+from oloproof.importers.foreign import text_id, text_of, total_of
 from oloproof.importers.otel.messages import Answer, Asked, Message, Text, json_or_text, message_of, messages_of
 from oloproof.importers.otel.seen import Messages, Role, Seen
-from oloproof.importers.otel.spans import Span, text_of
+from oloproof.importers.otel.spans import Span
 from oloproof.importers.otel.tree import entries, grown
 from oloproof.model.values import Json
 
@@ -83,10 +83,7 @@ def _tokens(attributes: dict[str, Any]) -> int | None:
     total = attributes.get("llm.token_count.total")
     if type(total) is int:
         return total
-    counted = [
-        count for key in ("prompt", "completion") if type(count := attributes.get(f"llm.token_count.{key}")) is int
-    ]
-    return sum(counted) if counted else None
+    return total_of(attributes.get(f"llm.token_count.{key}") for key in ("prompt", "completion"))
 
 
 def _messages(attributes: dict[str, Any], listed: str, value: str, role: str) -> Messages | None:

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from oloproof.importers.builder import text_id
+from oloproof.importers.foreign import text_id, text_of
 from oloproof.importers.otel.messages import Asked, Message, Part, Text, json_or_text, message_of, messages_of
 from oloproof.importers.otel.seen import Messages, Role, Seen
-from oloproof.importers.otel.spans import Span, text_of
+from oloproof.importers.otel.spans import Span
 
 OPERATION: Final = "ai.operationId"
 ROLES: Final[dict[str, Role]] = {
