@@ -308,3 +308,32 @@ def test_a_re_run_is_no_trial_that_is_taken_over(tmp_path: Path) -> None:
     done = oloproof(tmp_path, "run", "--reuse", "--trials", "2", "--no-gate", "--json")
     assert (done.code, ran_again(tmp_path)) == (0, ["c1 2", "c2 2", "c3 2", "c4 2"])
     assert done.json["run"]["reused"][0]["attempts"] == 4
+
+
+def test_what_was_confirmed_is_not_confirmed_anew_until_it_passes(tmp_path: Path) -> None:
+    """Whoever takes the attempts over takes their re-runs over, also by way of a run that had no baseline."""
+    answers = {"c2": {"1": "no", "2": "no"}, "c3": {"1": "no"}, "c4": {"1": "no", "2": "crash"}}
+    assert against_baseline(tmp_path, answers, system=ONE_BY_ONE).code == 1
+    assert ran_again(tmp_path) == ["c2 2", "c2 3", "c3 2", "c3 3", "c4 2", "c4 3"]
+    (tmp_path / "answers.json").write_text(json.dumps({"c1": {"1": "no"}}))
+    again = ["run", "--reuse", "--baseline", "base.json", "--json"]
+    for before in ([], ["--no-gate"]):
+        if before:
+            oloproof(tmp_path, "run", "--reuse", *before)
+        done = oloproof(tmp_path, *again)
+        (decision,) = done.json["decisions"]
+        assert (done.code, decision["confirmation"]["persisted"], decision["confirmation"]["cleared"]) == (1, 1, 2)
+        assert ran_again(tmp_path) == ([] if before else ["c4 2"])  # what ended with an error is made again
+    shown = oloproof(tmp_path, "inspect", "--case", "c2", "--trial", "2", "--json").json
+    assert shown["taken_from"] == oloproof(tmp_path, "runs", "--json").json["runs"][-2]["id"]
+    assert oloproof(tmp_path, "compare", "latest", "base.json").code == 1
+
+
+def test_another_attempt_is_confirmed_by_re_runs_of_its_own(tmp_path: Path) -> None:
+    """The re-runs of the attempt that stands, not of one that an other run made at the same case."""
+    assert against_baseline(tmp_path, {"c2": {"1": "no", "2": "no"}}, system=ONE_BY_ONE).code == 1
+    (tmp_path / "answers.json").write_text(json.dumps({"c2": {"1": "no"}}))
+    oloproof(tmp_path, "run", "--no-gate")  # is the newest complete run
+    (tmp_path / "ran").unlink()
+    done = oloproof(tmp_path, "run", "--reuse", "--baseline", "base.json", "--json")
+    assert (done.code, ran_again(tmp_path)) == (0, ["c2 2", "c2 3"])

@@ -18,6 +18,7 @@ from oloproof.pipeline.counting import evidence_of, verdicts_of
 from oloproof.pipeline.ports import Ports, Watch
 from oloproof.pipeline.redacting import Redacting, judged
 from oloproof.pipeline.resuming import attempts
+from oloproof.pipeline.reusing import Either, Reused
 from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
 from oloproof.runner.attempted import Attempted
@@ -26,12 +27,14 @@ from oloproof.store import StoredCase, stored_case
 
 class Again(Struct, frozen=True):
     """What is there to run cases again: the system, and who judges. Re-runs that are ``kept`` from before the run was
-    resumed are not made again, but for those to be made ``anew``, which ended with an error."""
+    resumed are not made again, but for those to be made ``anew``, which ended with an error; nor are those that are
+    ``reused``."""
 
     launch: Callable[[Sequence[Case], runner.Launch], Iterator[Attempt]]
     user_judge: runner.UserJudge | None
     kept: Mapping[tuple[str, int], CaseRecord]
     anew: Mapping[tuple[str, int], CaseRecord]
+    reused: Reused
 
 
 def times(policy: Policy | None) -> int:
@@ -63,10 +66,13 @@ def confirmed(
     if run.stopping is not None and any(settled.state == "FAIL" for settled in run.stopping.settled):
         never = tuple(["m" * len(picks)] * len(trials))
         return replace(comparison, reruns=tuple([Rerun(case.id, never) for _, case in chosen]))
-    watch.confirming(len(names), len(trials))
+    done = Either(again.kept, again.reused.taken)
+    left = [case for _, case in chosen if any((case.id, trial) not in done for trial in trials)]
+    if left:
+        watch.confirming(len(left), len(trials))
     tried = ((case, trial) for _, case in chosen for trial in trials)
-    fresh = again.launch([case for _, case in chosen], runner.Launch(trials=trials, done=again.kept))
-    made = attempts(tried, again.kept, fresh, again.anew, waited=ports.store.waiting(run.id))
+    fresh = again.launch(left, runner.Launch(trials=trials, done=done))
+    made = attempts(tried, again.kept, fresh, again.anew, again.reused, waited=ports.store.waiting(run.id))
     places = (run.cases * run.trials + place * MOST_RERUNS + at for place, _ in chosen for at in range(len(trials)))
     codes: dict[str, list[str]] = {}
     is_whole = True

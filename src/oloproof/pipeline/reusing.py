@@ -8,7 +8,7 @@ where an error is tried again. Another one is never looked for in its place, whi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -62,9 +62,17 @@ class Either(Container[Key]):
         return any(key in part for part in self._parts)
 
 
-def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, done: Container[Key], config: str) -> Reused:
+class Own(Struct, frozen=True):
+    """What a run that is resumed has of its own, which is not looked for elsewhere: what is ``kept``, and all that is
+    ``done`` or to be done again."""
+
+    kept: Mapping[Key, CaseRecord] = {}
+    done: Container[Key] = frozenset()
+
+
+def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, own: Own, reruns: int, config: str) -> Reused:
     """What of the run that begins with ``header`` was done before: by the same system in the same version, under the
-    same configuration, of the same input and metadata. What is ``done`` is not looked for.
+    same configuration, of the same input and metadata. Up to ``reruns`` of a case go with its attempts.
 
     Errors: UsageError where the system has no version, since nobody could know then that it is the same.
     """
@@ -73,17 +81,22 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, done: Containe
         hint = "write `version:` under `system:` or in @system(version=…), and change it whenever the system changes"
         raise UsageError(Problem("OLO421", what, hint, file=config))
     trials = range(1, header.trials + 1)
-    wanted = {(case.id, trial): case for case in cases for trial in trials if (case.id, trial) not in done}
+    wanted = {(case.id, trial): case for case in cases for trial in trials if (case.id, trial) not in own.done}
     taken: dict[Key, Kept] = {}
     again: dict[Key, Kept] = {}
     waited: dict[Key, tuple[Attempt, ...]] = {}
     counts: Counter[str] = Counter()
     changed = ""
+    origins = {key: _origin(own.kept[key]) for key in own.kept if key[1] <= header.trials} if reruns else {}
+    seen: list[tuple[Run, Kept]] = []
     for run in _like(header, ports):
+        if not (wanted or (reruns and run.reruns)):
+            continue
         kept = ports.store.kept(run.id)
         if run.system.code != header.system.code:
             changed = changed or (run.id if any(key in kept for key in wanted) else "")
             continue
+        seen.append((run, kept))
         for key in [key for key in wanted if key in kept and key[1] <= run.trials]:  # a re-run is no trial
             record = kept[key]
             if _seen(record.case) != _seen(wanted[key]):
@@ -91,7 +104,8 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, done: Containe
             del wanted[key]
             if _is_whole(record.attempt):
                 taken[key] = kept
-                counts[_origin(record)] += 1
+                origins[key] = _origin(record)
+                counts[origins[key]] += 1
             else:
                 again[key] = kept
         if run.dataset_digest == header.dataset_digest:  # else nobody knows that it was asked the same
@@ -99,10 +113,27 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, done: Containe
                 if key in wanted or again.get(key) is kept:
                     waited[key] = tuple([replace(attempt, taken_from=run.id) for attempt in attempts])
                     wanted.pop(key, None)
-        if not wanted:
-            break
+    for key, kept in _reruns(header, origins, seen, most=reruns):
+        if key not in Either(own.done, taken, again):
+            (taken if _is_whole(kept[key].attempt) else again)[key] = kept
     told = tuple([TakenOver(run=run, attempts=count) for run, count in counts.most_common()])
     return Reused(taken, again, waited, told, changed)
+
+
+def _reruns(
+    header: Run, origins: Mapping[Key, str], seen: Iterable[tuple[Run, Kept]], *, most: int
+) -> Iterator[tuple[Key, Kept]]:
+    """Re-runs of cases all of whose attempts come from where these ``origins`` say. They confirmed just these attempts:
+    to make them anew would be to confirm until it goes well."""
+    for run, kept in seen:
+        if run.trials != header.trials:
+            continue
+        for name, trial in kept:
+            own = [(name, each) for each in range(1, header.trials + 1)]
+            if header.trials < trial <= header.trials + most and all(
+                key in origins and key in kept and _origin(kept[key]) == origins[key] for key in own
+            ):
+                yield (name, trial), kept
 
 
 def _like(header: Run, ports: Ports) -> list[Run]:

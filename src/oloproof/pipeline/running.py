@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import tee
@@ -26,7 +26,7 @@ from oloproof.pipeline.identity import agreed_identity, configured_identity, run
 from oloproof.pipeline.ports import Baseline, Ports, Request, Watch
 from oloproof.pipeline.redacting import Redacting, problems_told
 from oloproof.pipeline.resuming import Resumed, attempts, continued, refuse_other_places, taken_up
-from oloproof.pipeline.reusing import NOTHING, Either, Reused, reusable
+from oloproof.pipeline.reusing import NOTHING, Either, Own, Reused, reusable
 from oloproof.pipeline.stopping import CANNOT_STOP_EARLY, EarlyStop, Plan, certainty, plan, told, wished
 from oloproof.pipeline.telling import Telling
 from oloproof.project import Cases
@@ -97,7 +97,7 @@ def _run(project: Project, system: LiveSystem, cases: Cases, request: Request, p
             counted = judge_and_keep(project, header, evidence, ports, telling, course)
             comparison = _compared(project, counted, ports, request.baseline)
             if comparison is not None:
-                more = Again(launched, user_judge, kept=kept, anew=again)
+                more = Again(launched, user_judge, kept=kept, anew=again, reused=reused)
                 confirm = partial(confirmed, project, counted.run, comparison, cases, more, ports=ports, watch=watch)
                 comparison = confirm(telling=telling)
                 if comparison is None:
@@ -132,14 +132,14 @@ def _entered(
 ) -> _Entered:
     """Note in the store that the run begins under ``header``; or that it goes on, under what that comes to then."""
     if resumed is None:
-        reused = _reused(header, project, request, cases, ports, kept={})
+        reused = _reused(header, project, request, cases, ports, own=Own())
         ports.store.begin(header, None if header.stopping is None else project.policy)
         return _Entered(header, {}, {}, reused)
     going_on = continued(resumed, header, ports, config=project.config)
     refuse_other_places(resumed, header, project, request.selection.of(cases), ports)
     kept, again = resumed.kept, {key: resumed.stored[key] for key in resumed.again}
     waited = ports.store.waiting(going_on.id)
-    reused = _reused(going_on, project, request, cases, ports, kept=Either(kept, again, waited))
+    reused = _reused(going_on, project, request, cases, ports, own=Own(kept, Either(kept, again, waited)))
     ports.store.resume(going_on, resumed.stored)
     return _Entered(going_on, kept, again, reused, waited)
 
@@ -162,12 +162,11 @@ def _announce(entered: _Entered, stop: Callable[[], None], watch: Watch, telling
         watch.reusing(entered.reused.counts, of)
 
 
-def _reused(
-    header: Run, project: Project, request: Request, cases: Cases, ports: Ports, *, kept: Container[Key]
-) -> Reused:
+def _reused(header: Run, project: Project, request: Request, cases: Cases, ports: Ports, *, own: Own) -> Reused:
     if not request.reuse:
         return NOTHING
-    return reusable(header, request.selection.of(cases), ports, done=kept, config=project.config)
+    reruns = 0 if request.baseline is None else times(project.policy)
+    return reusable(header, request.selection.of(cases), ports, own=own, reruns=reruns, config=project.config)
 
 
 def _telling(project: Project, header: Run, request: Request, watch: Watch) -> Telling:
