@@ -96,7 +96,7 @@ def _all_names_known(written: Fields) -> bool:
 
 
 def _evaluator(node: Node, measures: Measures, problems: Problems) -> None:
-    written = shape.mapping(node, problems, what="an evaluator")
+    written = shape.mapping(node, problems, what="an evaluator", text_is="type")
     named = None if written is None else _type(written, problems, what="an evaluator")
     if written is None or named is None:
         measures.complete = False

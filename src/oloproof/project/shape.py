@@ -19,7 +19,7 @@ from oloproof.errors import did_you_mean
 from oloproof.project.meant import form_hint
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe, excerpt, plain
 from oloproof.project.problems import Problems, shown
-from oloproof.project.spec import FORMS
+from oloproof.project.spec import FORMS, PATH
 
 T = TypeVar("T", bound=Struct)
 Shape = shapes.Type
@@ -51,11 +51,13 @@ def keys(
     return {name: value for name, value in values.items() if value is not INVALID}, valid
 
 
-def mapping(node: Node, problems: Problems, *, what: str) -> Fields | None:
-    """``node`` as a mapping, None (and a problem) when it is something else."""
+def mapping(node: Node, problems: Problems, *, what: str, text_is: str = "") -> Fields | None:
+    """``node`` as a mapping, None (and a problem) when it is something else. ``text_is`` is the key for which a text
+    was probably meant that stands there alone."""
     if isinstance(node, Fields):
         return node
-    _wrong_type(node, "a mapping", problems, what)
+    is_text = bool(text_is) and isinstance(node, Scalar) and isinstance(node.value, str)
+    _wrong_type(node, "a mapping", problems, what, hint=_under(text_is, node) if is_text else "")
     return None
 
 
@@ -222,14 +224,15 @@ def _fits(node: Node, shape: Shape) -> bool:
             raise TypeError(f"a shape of {shape} cannot be read from a file")
 
 
-def _wrong_type(node: Node, wanted: str, problems: Problems, what: str, *, shape: Shape | None = None) -> None:
+def _wrong_type(
+    node: Node, wanted: str, problems: Problems, what: str, *, shape: Shape | None = None, hint: str = ""
+) -> None:
     codes = problems.codes
     if isinstance(node, Scalar) and node.value is None:
         problems.at(node, codes.wrong_type, f"{what} has no value; it must be {wanted}")
         return
-    problems.at(
-        node, codes.wrong_type, f"{what} must be {wanted}, found {describe(node)}", hint=_type_hint(node, shape) or ""
-    )
+    hint = hint or _type_hint(node, shape) or ""
+    problems.at(node, codes.wrong_type, f"{what} must be {wanted}, found {describe(node)}", hint=hint)
 
 
 def _type_hint(node: Node, shape: Shape | None) -> str | None:
@@ -247,7 +250,28 @@ def _type_hint(node: Node, shape: Shape | None) -> str | None:
     if isinstance(shape, shapes.ListType | shapes.VarTupleType) and isinstance(node.value, str):
         listed = node.value if "," in node.value else ", ".join(node.value.split())
         return f"write [{listed}]" if len(listed) <= 40 else None
+    if isinstance(shape, shapes.StructType) and isinstance(node.value, str):
+        return next((_under(field.encode_name, node) for field in shape.fields if _is_meant(node, field.type)), None)
     return None
+
+
+def _under(key: str, node: Node) -> str:
+    """A text as the value of a key, "" where it is too long to be shown or is more than a word."""
+    text = node.text if isinstance(node, Scalar) else ""
+    return f"write {{{key}: {text}}}" if re.fullmatch(r"[\w.:/-]{1,80}", text) else ""
+
+
+def _is_meant(node: Scalar, shape: Shape) -> bool:
+    """Whether a text has the very form that is asked for there, or is one of few words that may stand there."""
+    match _bare(shape):
+        case shapes.UnionType(types=types):
+            return any(_is_meant(node, choice) for choice in types)
+        case shapes.LiteralType(values=values):
+            return node.value in values
+        case shapes.StrType(pattern=str() as pattern):
+            return pattern != PATH and re.search(pattern, node.text) is not None
+        case _:
+            return False
 
 
 def _bare(shape: Shape) -> Shape:

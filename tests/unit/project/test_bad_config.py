@@ -319,6 +319,24 @@ TABLE = [
         "system str",
         alter(('{callable: "app:run"}', "app:run")),
         ["4:9: system must be a mapping, found the string 'app:run' [OLO107]"],
+        "write {callable: app:run}",
+    ),
+    Bad(
+        "system path",
+        alter(('{callable: "app:run"}', "agent.py")),
+        ["4:9: system must be a mapping, found the string 'agent.py' [OLO107]"],
+        "",
+    ),
+    Bad(
+        "interval str",
+        alter(tail="interval: wilson\n"),
+        ["7:11: interval must be a mapping, found the string 'wilson' [OLO107]"],
+        "write {method: wilson}",
+    ),
+    Bad(
+        "ev words",
+        alter((EV, "  - is it right\n")),
+        ["6:5: an evaluator must be a mapping, found the string 'is it right' [OLO107]"],
         "",
     ),
     Bad(
@@ -427,7 +445,7 @@ TABLE = [
         "ev str",
         alter((EV, "  - contains\n")),
         ["6:5: an evaluator must be a mapping, found the string 'contains' [OLO107]"],
-        "",
+        "write {type: contains}",
     ),
     Bad("ev no type", alter(("type: contains, ", "")), ["6:5: an evaluator needs the key 'type' [OLO106]"], ""),
     Bad(
