@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Final
@@ -11,6 +12,7 @@ from oloproof.project.problems import shown
 from oloproof.project.spec import CLUSTER, FIELD, FIELD_ROOTS, TARGET, URL
 
 _AT_HOME = ("localhost", "127.", "[::1]")
+_SHORT = 60
 _EXAMPLES: Final = {TARGET: "a module and what it holds stand on the two sides of a colon: app:run"}
 
 
@@ -18,6 +20,12 @@ def form_hint(text: str, pattern: str) -> str:
     """A hint for a text that does not fit one of the patterns of a configuration: what it nearly is, or an example;
     "" where there is neither."""
     return did_you_mean_form(text, pattern) or _EXAMPLES.get(pattern, "")
+
+
+def reference_hint(text: str) -> str:
+    """A hint for a text in the place of ``expected``: the same under a key that an evaluator can read; "" for a long
+    one."""
+    return f'write {{"answer": {json.dumps(text, ensure_ascii=False)}}}' if len(text) <= _SHORT else ""
 
 
 def did_you_mean_form(text: str, pattern: str) -> str:

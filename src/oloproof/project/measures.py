@@ -16,6 +16,7 @@ from oloproof.model.measured import PassKind
 from oloproof.model.project import PassKSpec, QuantileSpec, SliceSpec, UserEvaluatorSpec
 from oloproof.plugins import Plugin, installed
 from oloproof.project import codes, shape
+from oloproof.project.elsewhere import elsewhere_hint
 from oloproof.project.meant import did_you_mean_form
 from oloproof.project.nodes import Fields, Items, Node, Scalar, describe, inside
 from oloproof.project.policy import Measurable, MetricKind, decimal_text
@@ -149,7 +150,7 @@ def _plugin(written: Fields, named: str, problems: Problems) -> Plugin | None:
         return None
     if named not in plugins:
         known = (*EVALUATORS, *plugins)
-        meant = did_you_mean(named, known) or did_you_mean_form(named, TARGET)
+        meant = elsewhere_hint(named) or did_you_mean(named, known) or did_you_mean_form(named, TARGET)
         hint = meant or did_you_mean(named, known, otherwise="a function of yours is module:function; the types are")
         problems.at(place, codes.UNKNOWN_TYPE, f"unknown evaluator type {shown(named)}", hint=hint)
     return plugins.get(named)

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec import inspect as shapes
 
 from oloproof.errors import did_you_mean
-from oloproof.project.meant import form_hint
+from oloproof.project.meant import form_hint, reference_hint
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe, excerpt, plain
 from oloproof.project.problems import Problems, shown
 from oloproof.project.spec import FORMS, PATH
@@ -232,6 +232,8 @@ def _wrong_type(
         problems.at(node, codes.wrong_type, f"{what} has no value; it must be {wanted}")
         return
     hint = hint or _type_hint(node, shape) or ""
+    if what == "expected" and isinstance(node, Scalar) and isinstance(node.value, str):
+        hint = reference_hint(node.value)
     problems.at(node, codes.wrong_type, f"{what} must be {wanted}, found {describe(node)}", hint=hint)
 
 

@@ -25,6 +25,7 @@ from oloproof.model.project import (
 )
 from oloproof.model.redaction import SPARE_CHARS
 from oloproof.project import codes
+from oloproof.project.codes import CONFIG
 from oloproof.project.measures import Measures
 from oloproof.project.nodes import Fields, Items, Node
 from oloproof.project.problems import Problems, shown
@@ -67,6 +68,8 @@ def read_system(
     if section.retry is not None and section.retry.backoff.first_s > section.retry.backoff.max_s:
         message = "backoff.first_s is longer than backoff.max_s"
         problems.at(node.place("retry"), codes.CONFLICTING_KEYS, message, hint="raise max_s, or lower first_s")
+    if section.callable is not None:
+        _check_module(section.callable, directory, node.place("callable"), problems)
     if imported is None and section.format is not None:
         imported = ImportSpec(format=section.format)
     if recorded:
@@ -80,6 +83,14 @@ def read_system(
     else:
         kind = _live(section, directory)
     return SystemSpec(kind=kind, name=section.name, version=section.version, records=section.records)
+
+
+def _check_module(target: str, directory: Path, node: Node, problems: Problems) -> None:
+    """``agent.py:run`` is a module ``py`` of a package ``agent``; where ``agent.py`` is a file, that was meant."""
+    module, _, attribute = target.partition(":")
+    if module.endswith(".py") and (directory / f"{module[:-3].replace('.', '/')}.py").is_file():
+        message = f"callable names a module, without its ending, found {shown(target)}"
+        problems.at(node, CONFIG.bad_value, message, hint=f"did you mean {shown(f'{module[:-3]}:{attribute}')}?")
 
 
 def _live(section: SystemSection, directory: Path) -> LiveSystem:

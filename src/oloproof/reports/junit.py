@@ -130,9 +130,11 @@ def _changed(criterion: str, case: str) -> dict[str, str]:
 
 
 def _failure(row: VerdictRow) -> str:
-    message = inert(row.reason or "fail", TEXT_LIMIT)
+    """What was wrong, in the message too, since it is all that many a viewer shows at first."""
+    compared = contrast(row.expected, row.found)
+    message = reason_text(row.reason, row.told) if row.reason or row.told else compared or "fail"
     steps = f"steps {steps_text(row.steps)}" if row.steps else ""
-    told = (inert(row.told or "", TEXT_LIMIT), contrast(row.expected, row.found), steps)
+    told = (inert(row.told or "", TEXT_LIMIT), compared, steps)
     body = "\n".join(part for part in told if part)
     return f"<failure{_attributes(type='fail', message=message)}>{escape(body)}</failure>"
 

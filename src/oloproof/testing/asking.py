@@ -191,7 +191,24 @@ def _converted(written: dict[str, Any], where: str) -> EvaluatorBase:
         if isinstance(cause, ConfigError):
             message, _, excerpt = cause.message.partition("\n")
             raise _refused(where, message, excerpt, code=cause.code or "OLO731") from None
-        raise _refused(where, str(error).removesuffix(f" - at `$.{where}`")) from None
+        raise _refused(where, *_no_such_word(written) or (str(error).removesuffix(f" - at `$.{where}`"),)) from None
+
+
+def _no_such_word(written: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Of the first key that knows certain words alone and has another: what may stand there, and what was meant."""
+    from msgspec import inspect as shapes  # only where something is wrong
+
+    shape = shapes.type_info(EVALUATORS[written["type"]])
+    assert isinstance(shape, shapes.StructType)
+    for field in shape.fields:
+        found, kind = written.get(field.encode_name), field.type
+        while isinstance(kind, shapes.Metadata):
+            kind = kind.type
+        if isinstance(kind, shapes.LiteralType) and isinstance(found, str) and found not in kind.values:
+            words = list(map(str, kind.values))
+            told = f"{field.encode_name} must be {', '.join(words[:-1])} or {words[-1]}, found {found!r}"
+            return told, did_you_mean(found, words)
+    return None
 
 
 def _refused(where: str, message: str, hint: str = "", *, code: str = "OLO731") -> UsageError:

@@ -340,6 +340,12 @@ TABLE = [
         "",
     ),
     Bad(
+        "http str",
+        alter(('callable: "app:run"', "http: http://localhost:8000/ask")),
+        ["4:16: http must be a mapping, found the string 'http://localhost:8000/ask' [OLO107]"],
+        "write {url: http://localhost:8000/ask}",
+    ),
+    Bad(
         "callable",
         alter(("app:run", "app.run")),
         ["4:20: callable must be module:function, found 'app.run' [OLO108]"],
@@ -465,6 +471,23 @@ TABLE = [
         alter(("type: contains", "type: zzz")),
         ["6:12: unknown evaluator type 'zzz' [OLO111]"],
         f"a function of yours is module:function; the types are: {', '.join(EVALUATORS)}",
+    ),
+    *(
+        Bad(
+            f"ev {name}",
+            alter(("type: contains", f"type: {name}")),
+            [f"6:12: unknown evaluator type '{name}' [OLO111]"],
+            hint,
+        )
+        for name, hint in (
+            ("equals", "exact_match asks for an equal value"),
+            ("is-json", "json_schema says which form the output must have"),
+            ("ToolCorrectnessMetric", "agent_tool_sequence holds the calls against expected.tools"),
+            (
+                "llm-rubric",
+                "no model judges here by itself; a function of yours may ask one: type: module:function",
+            ),
+        )
     ),
     Bad(
         "ev dotted",

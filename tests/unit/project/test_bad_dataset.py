@@ -213,7 +213,7 @@ TABLE = [
         "exp.jsonl",
         '{"id": "a", "expected": "x"}\n',
         [":1:25: expected must be a mapping, found the string 'x' [OLO207]"],
-        "",
+        'write {"answer": "x"}',
     ),
     Bad(
         "exp2.jsonl",

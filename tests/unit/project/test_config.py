@@ -162,6 +162,19 @@ def test_a_missing_configuration_says_what_to_do() -> None:
     assert problem.hint == "`oloproof init` writes one; --config names it"
 
 
+def test_a_file_in_the_place_of_a_module_is_told_before_anything_is_loaded(here: Path) -> None:
+    """A package ``app`` with a module ``py`` may be meant where there is no such file."""
+    assert loaded(SMALL.replace("app:run", "app.py:run")).system.kind.target == "app.py:run"
+    (here / "app.py").write_text("")
+    with pytest.raises(UsageError) as caught:
+        loaded(SMALL.replace("app:run", "app.py:run"))
+    (problem,) = caught.value.problems
+    assert str(problem) == (
+        "oloproof.yaml:4:20: callable names a module, without its ending, found 'app.py:run' [OLO108]"
+    )
+    assert problem.hint == "did you mean 'app:run'?"
+
+
 def test_recordings_by_pattern_and_list(here: Path) -> None:
     (here / "traces").mkdir()
     for name in ("b.jsonl", "a.jsonl", "c.txt"):

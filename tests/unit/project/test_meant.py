@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from oloproof.evaluators import EVALUATORS
 from oloproof.model.redaction import RULE_NAME
+from oloproof.project.elsewhere import _HINTS, elsewhere_hint
 from oloproof.project.meant import did_you_mean_form, form_hint
 from oloproof.project.spec import CLUSTER, FIELD, FORMS, PATH, TARGET, URL
 
@@ -43,3 +45,12 @@ def test_what_is_nearly_right_is_named(text: str, pattern: str, meant: str | Non
     assert did_you_mean_form(text, pattern) == ("" if meant is None else f"did you mean {meant!r}?")
     assert form_hint(text, pattern) == (did_you_mean_form(text, pattern) or (AN_EXAMPLE if pattern == TARGET else ""))
     assert pattern in FORMS
+
+
+def test_what_other_tools_call_an_evaluator_leads_to_one_that_is_there() -> None:
+    """No type is taken for another tool's word, and every word leads to a type or to a function of the user's."""
+    assert not any(elsewhere_hint(name) for name in EVALUATORS)
+    for hint in _HINTS.values():
+        assert hint.split()[0].rstrip(",") in EVALUATORS or "type: module:function" in hint
+    assert elsewhere_hint("Llm_Rubric") == _HINTS["llmrubric"]
+    assert elsewhere_hint("zzz") == ""
