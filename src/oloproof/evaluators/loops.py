@@ -13,7 +13,7 @@ from msgspec import Meta
 from oloproof.evaluators.base import TrajectoryEvaluator, excerpt, open_reason
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment
-from oloproof.model.reading import Reading
+from oloproof.model.reading import Reading, given
 from oloproof.model.trajectory import Step
 from oloproof.model.values import CONFLICT, UNKNOWN, Json, equal, has_unrepresentable, unify
 
@@ -91,7 +91,7 @@ def _certain_run(calls: list[Step], period: int, length: int) -> list[Step]:
     """
     start = 0
     for index in range(period, len(calls)):
-        if not equal(_arguments(calls[index]), _arguments(calls[index - period])):
+        if not equal(given(calls[index]), given(calls[index - period])):
             if index - start >= length:
                 return calls[start:index]
             start = index - period + 1
@@ -103,7 +103,7 @@ def _possible_run(calls: list[Step], period: int, times: int) -> bool:
 
     A run ends with ``period`` calls in a row that may each be the same as the calls of its place in the cycles before.
     """
-    values = [_arguments(call) for call in calls]
+    values = [given(call) for call in calls]
     if not any(value is UNKNOWN or has_unrepresentable(value) for value in values):
         return False
     agreeing = [_agreeing(values[place::period], times) for place in range(period)]
@@ -133,7 +133,3 @@ def _agreeing(values: list[Json], times: int) -> list[bool]:
 
 def _both(a: Json, b: Json) -> Json:
     return CONFLICT if a is CONFLICT or b is CONFLICT else unify(a, b)
-
-
-def _arguments(call: Step) -> Json:
-    return UNKNOWN if call.arguments is None else call.arguments

@@ -10,7 +10,15 @@ from msgspec import UNSET, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from oloproof.exporters.format import TRACE_LOSSES, Exporter, count_changes, raw_arguments, tell_steps, words_of
+from oloproof.exporters.format import (
+    TRACE_LOSSES,
+    Exporter,
+    count_around,
+    count_changes,
+    raw_arguments,
+    tell_steps,
+    words_of,
+)
 from oloproof.importers.pairing import Call, Waiting
 from oloproof.model.recording import Recording
 from oloproof.model.trajectory import Step, Trajectory
@@ -75,10 +83,7 @@ def _count(recording: Recording, read_back: Trajectory, losses: Counter[str]) ->
     words = [(step.arguments["role"], step.arguments["content"]) for step in read_back.steps if step.kind == "message"]
     asked = [content for role, content in words if role == "user"]
     said = [content for role, content in words if role == "assistant" and content]
-    losses["failures"] += recording.error is not None
-    losses["state"] += recording.state is not None
-    losses["expected"] += recording.expected is not None
-    losses["metadata"] += recording.metadata is not None
+    count_around(recording, losses)
     losses["input"] += recording.input != (asked[0] if asked else UNSET)
     losses["output"] += recording.output != ({"answer": said[-1]} if said else UNSET)
 
@@ -124,9 +129,7 @@ class _Teller:
 
     def say(self, step: Step) -> None:
         role, text = words_of(step)
-        if role in ("system", "developer", "tool", "function"):
-            self._losses["system_messages"] += 1
-        elif role == "user":
+        if role == "user":
             read = _step(kind="message", arguments={"role": "user", "content": text})
             self._open("user", text).pairs.append((step, read))
         else:

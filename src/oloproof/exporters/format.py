@@ -44,6 +44,9 @@ TRACE_LOSSES: Final[Mapping[str, str]] = {
 }
 """What neither ATIF nor OpenTelemetry has a place for."""
 
+_OTHERS: Final = ("system", "developer", "tool", "function")
+"""Roles of messages that are neither the user's nor the agent's."""
+
 Writer = Callable[[Iterable[Recording], Counter[str]], Iterator[bytes]]
 
 
@@ -91,11 +94,19 @@ def count_changes(before: Struct, after: Struct, losses: Counter[str], *, apart_
             losses[name] += 1
 
 
+def count_around(recording: Recording, losses: Counter[str]) -> None:
+    """Count what neither ATIF nor OpenTelemetry has a place for beside the trajectory."""
+    losses["failures"] += recording.error is not None
+    losses["state"] += recording.state is not None
+    losses["expected"] += recording.expected is not None
+    losses["metadata"] += recording.metadata is not None
+
+
 class Teller(Protocol):
     """What writes the steps that a format of traces has a place for."""
 
     def say(self, step: Step) -> None:
-        """A message, or the last words."""
+        """A message of the user or the agent, or the agent's last words."""
 
     def call(self, step: Step) -> None:
         """A tool call."""
@@ -112,7 +123,10 @@ def tell_steps(steps: Iterable[Step], teller: Teller, losses: Counter[str]) -> N
             continue
         match step.kind:
             case "message" | "final":
-                teller.say(step)
+                if words_of(step)[0] in _OTHERS:
+                    losses["system_messages"] += 1
+                else:
+                    teller.say(step)
             case "tool_call":
                 teller.call(step)
             case "tool_result":

@@ -15,7 +15,16 @@ from msgspec import UNSET, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from oloproof.exporters.format import TRACE_LOSSES, Exporter, count_changes, raw_arguments, tell_steps, words_of
+from oloproof.exporters.format import (
+    TRACE_LOSSES,
+    Exporter,
+    count_around,
+    count_changes,
+    raw_arguments,
+    tell_steps,
+    words_of,
+)
+from oloproof.importers.foreign import before_traceback
 from oloproof.importers.pairing import Call, Waiting
 from oloproof.model.recording import Recording
 from oloproof.model.trajectory import Step, Trajectory
@@ -41,7 +50,6 @@ LOSSES: Final[Mapping[str, str]] = {
 EPOCH_NS: Final = 1_700_000_000 * 10**9
 """When every trace begins: traces say how long something took, recordings do not say when."""
 TICK_NS: Final = 10**6
-TRACEBACK: Final = "Traceback (most recent call last)"
 
 Fields = dict[str, Any]
 
@@ -78,10 +86,7 @@ def _count(recording: Recording, read_back: Trajectory, losses: Counter[str]) ->
     """What is lost around the steps."""
     said = [step.arguments for step in read_back.steps if step.kind in ("message", "final")]
     answers = [each["content"] for each in said if each["role"] == "assistant" and each["content"]]
-    losses["failures"] += recording.error is not None
-    losses["state"] += recording.state is not None
-    losses["expected"] += recording.expected is not None
-    losses["metadata"] += recording.metadata is not None
+    count_around(recording, losses)
     losses["output"] += recording.output != ({"answer": answers[-1]} if answers else UNSET)
 
 
@@ -148,9 +153,7 @@ class _Teller:
 
     def say(self, step: Step) -> None:
         role, text = words_of(step)
-        if role in ("system", "developer", "tool", "function"):
-            self._losses["system_messages"] += 1
-        elif role == "user":
+        if role == "user":
             if text:
                 self._hear(step, text)
             else:
@@ -236,7 +239,7 @@ class _Teller:
         span = self._span("execute_tool", attributes, start, self._after(start, step.latency_ms))
         error = None
         if isinstance(step.error, str):
-            error = step.error.partition(TRACEBACK)[0].strip() or step.error or "error"
+            error = before_traceback(step.error) or step.error or "error"
             span["status"] = {"code": 2, "message": error}
         read = Step(index=1, kind="tool_result", tool_name=call.name, call_id=call.call_id or None)
         self._pairs.append((step, replace(read, result=step.result, error=error, latency_ms=step.latency_ms)))

@@ -43,6 +43,11 @@ def total_of(counts: Iterable[Json]) -> int | None:
     return sum(known) if known else None
 
 
+def before_traceback(error: str) -> str:
+    """What an error says; "" where it is nothing but a traceback."""
+    return error.partition("Traceback (most recent call last)")[0].strip()
+
+
 def joined_text(content: Json, *, kinds: tuple[str, ...] = ("text",)) -> Json:
     """Text parts (``{"type": "text", "text": …}``) joined; any other content as it is."""
     if not isinstance(content, list) or not content:

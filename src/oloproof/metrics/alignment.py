@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from oloproof.model.alignment import Move
+from oloproof.model.reading import given
 from oloproof.model.trajectory import Step
-from oloproof.model.values import CONFLICT, UNKNOWN, unify
+from oloproof.model.values import CONFLICT, unify
 
 MOST_CALLS = 2000
 """Beyond so many calls only the beginning is aligned; it holds the place where two trajectories part."""
@@ -34,6 +35,5 @@ def parting(now: Sequence[Step], was: Sequence[Step]) -> Move | None:
 
 
 def _beside(new: Step, old: Step) -> Move:
-    arguments = [UNKNOWN if call.arguments is None else call.arguments for call in (new, old)]
-    same = unify(*arguments) is not CONFLICT
+    same = unify(given(new), given(old)) is not CONFLICT
     return Move("same" if same else "changed_arguments", new.tool_name or "", new.index, old.index)

@@ -12,7 +12,7 @@ from functools import cached_property
 from msgspec import UNSET
 
 from oloproof.model.trajectory import Step, Trajectory
-from oloproof.model.values import Json
+from oloproof.model.values import UNKNOWN, Json
 
 
 class Reading:
@@ -153,3 +153,8 @@ def _answers(steps: Sequence[Step], calls: int) -> list[Step | None]:
                     break
                 turns[tool].pop()
     return answers
+
+
+def given(call: Step) -> Json:
+    """The arguments of a call, UNKNOWN where they were not recorded."""
+    return UNKNOWN if call.arguments is None else call.arguments

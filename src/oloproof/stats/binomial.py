@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 # Relative to the mode's mass. What is left out is far below one rounding error of any sum, and above the subnormals.
 _NEGLIGIBLE = 1e-300
 
-# A tail that equals its limit in exact arithmetic (n = 1, p = 0.95, limit 0.05) must not exceed it by rounding.
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
+"""A tail that equals its limit in exact arithmetic (n = 1, p = 0.95, limit 0.05) must not exceed it by rounding: limits
+are taken larger by this share."""
 
 
 def cdf(k: int, *, n: int, p: Fraction) -> float:
@@ -55,7 +56,7 @@ def tail_size(limit: float, *, n: int, p: Fraction) -> int:
     That is the largest r with P(X < r) ≤ limit, for 0 ≤ limit < 1; a tie counts as within the limit.
     """
     first, masses = _masses(n, p)
-    return first + bisect_right(list(accumulate(masses)), limit * (1 + _ROUNDING))
+    return first + bisect_right(list(accumulate(masses)), limit * (1 + ROUNDING))
 
 
 def tails(k: NDArray[np.int64], *, n: NDArray[np.int64], p: float) -> NDArray[np.float64]:

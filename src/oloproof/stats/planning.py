@@ -236,13 +236,10 @@ def _rate_table(threshold: Fraction, reach: int, *, method: Method, level: float
 
 @lru_cache(maxsize=16)
 def _quantile_table(q: Fraction, reach: int, *, level: float) -> _Turns:
-    """The ranks of the sizes up to ``reach``, by halving all of them at once, as of ``quantile.ranks``.
-
-    As there, a tail that equals its limit in exact arithmetic does not exceed it by rounding.
-    """
+    """The ranks of the sizes up to ``reach``, by halving all of them at once, as of ``quantile.ranks``."""
     import numpy as np
 
-    n, limit = np.arange(1, reach + 1), tail(level) * (1 + 1e-12)
+    n, limit = np.arange(1, reach + 1), tail(level) * (1 + binomial.ROUNDING)
 
     def smallest(p: Fraction) -> Integers:
         """For each n, the smallest s with P(X ≥ s) ≤ limit for X ~ Binomial(n, p)."""

@@ -34,7 +34,6 @@ from oloproof.evaluators.temporal.events import (
     Same,
     Unlike,
 )
-from oloproof.model.trajectory import Step
 from oloproof.model.values import UNKNOWN, Json, equal, is_incomplete, lookup_known
 
 
@@ -155,11 +154,6 @@ _ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-
-
-def given(call: Step) -> Json:
-    """The arguments of a call, UNKNOWN where they were not recorded."""
-    return UNKNOWN if call.arguments is None else call.arguments
 
 
 def truth(atom: Tested, arguments: Json) -> bool | None:

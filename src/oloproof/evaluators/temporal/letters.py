@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from oloproof.evaluators.temporal.atoms import Atom, Failed, Known, MadeBy, atoms_of, given, holds, lowered, truth
+from oloproof.evaluators.temporal.atoms import Atom, Failed, Known, MadeBy, atoms_of, holds, lowered, truth
 from oloproof.evaluators.temporal.events import (
     Bound,
     Call,
@@ -26,7 +26,7 @@ from oloproof.evaluators.temporal.events import (
 from oloproof.evaluators.temporal.syntax import Statement, walk
 from oloproof.evaluators.temporal.values import key_at
 from oloproof.evaluators.temporal.worlds import TooManyWorlds, World, worlds
-from oloproof.model.reading import Reading
+from oloproof.model.reading import Reading, given
 
 Letter = int
 Letters = frozenset[Letter]

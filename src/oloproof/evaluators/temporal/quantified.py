@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from oloproof.evaluators.temporal.atoms import Known, given
+from oloproof.evaluators.temporal.atoms import Known
 from oloproof.evaluators.temporal.automaton import Automaton, States
 from oloproof.evaluators.temporal.events import Bound
 from oloproof.evaluators.temporal.letters import Alphabet, Letter, Letters, OfTool, Truths
 from oloproof.evaluators.temporal.monitor import Finding, open_finding
 from oloproof.evaluators.temporal.values import ABSENT, Key, key_at
 from oloproof.model import trajectory
-from oloproof.model.reading import Reading
+from oloproof.model.reading import Reading, given
 
 _NOTHING: Final = ("nothing",)
 """What a call brings that does not have the value. Only a call that brings values is about it."""

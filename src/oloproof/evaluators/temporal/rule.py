@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from oloproof.evaluators.temporal.atoms import Atom, Formula, Known, given, lowered, truth_value
+from oloproof.evaluators.temporal.atoms import Atom, Formula, Known, lowered, truth_value
 from oloproof.evaluators.temporal.automaton import Automaton, TooLarge, compiled
 from oloproof.evaluators.temporal.binding import ForEveryValue, Joined, Part, Plain, parts_of
 from oloproof.evaluators.temporal.errors import SAYS_NOTHING, TOO_LARGE, RuleError
@@ -21,7 +21,7 @@ from oloproof.evaluators.temporal.syntax import Statement, parts, walk
 from oloproof.evaluators.temporal.trigger import fired, triggers
 from oloproof.evaluators.temporal.values import derived, key_at, same
 from oloproof.evaluators.temporal.worlds import TooManyWorlds
-from oloproof.model.reading import Reading
+from oloproof.model.reading import Reading, given
 
 
 class Rule:

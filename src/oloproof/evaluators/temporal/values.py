@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from oloproof.evaluators.temporal.atoms import Known, given
+from oloproof.evaluators.temporal.atoms import Known
 from oloproof.evaluators.temporal.events import Derived, Path
-from oloproof.model.reading import Reading
+from oloproof.model.reading import Reading, given
 from oloproof.model.values import TAG, UNKNOWN, Json, lookup_known
 
 Key = Hashable

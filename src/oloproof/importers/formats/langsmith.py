@@ -19,7 +19,7 @@ from oloproof.importers.agent_spans import Span, milliseconds, total_tokens, tre
 from oloproof.importers.agent_telling import Teller, Told
 from oloproof.importers.builder import Builder
 from oloproof.importers.documents import documents
-from oloproof.importers.foreign import joined_text, list_of, object_of, text_id
+from oloproof.importers.foreign import before_traceback, joined_text, list_of, object_of, text_id
 from oloproof.importers.format import Confidence, Importer, Item, Lost, Run
 from oloproof.importers.head import Head
 from oloproof.importers.langchain_messages import Message, heard_of, message_of, messages_of
@@ -33,7 +33,6 @@ CUT_OFF: Final = ("GraphRecursionError", *WAITING)
 """Errors that end a run before it is done, and are none of the system."""
 MOST_CHAINS: Final = 10
 """How far around a model its input is looked for."""
-TRACEBACK: Final = "Traceback (most recent call last)"
 
 LOSSES: Final[Mapping[str, str]] = {
     **SPAN_LOSSES,
@@ -299,7 +298,7 @@ def _error(run: Fields) -> str:
     error = run.get("error")
     if not error:
         return "failed" if run.get("status") == "error" else ""
-    return text_id(error).partition(TRACEBACK)[0].strip() or "failed"
+    return before_traceback(text_id(error)) or "failed"
 
 
 IMPORTER: Final = Importer(

@@ -6,10 +6,9 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
-from oloproof.importers.foreign import text_of
+from oloproof.importers.foreign import before_traceback, text_of
 from oloproof.model.values import Json
 
-_TRACEBACK = "Traceback (most recent call last)"
 UNSPECIFIC: Final = "_OTHER"
 """The ``error.type`` of an instrumentation that has no better word."""
 
@@ -56,7 +55,7 @@ class Span(Struct, kw_only=True):
         kind = text_of(self.attributes.get("error.type"))
         if not self.failed and not kind:
             return None
-        message = self.message.partition(_TRACEBACK)[0].strip() or self.message
+        message = before_traceback(self.message) or self.message
         for event in self.events:
             if event.name == "exception":
                 kind = kind if kind and kind != UNSPECIFIC else text_of(event.attributes.get("exception.type"))
