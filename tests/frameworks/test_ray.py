@@ -141,9 +141,7 @@ def cluster() -> Iterator[Cluster]:
 def suite(directory: Path, *answers: str, executor: str = "ray", **system: Any) -> Path:
     kind = {"callable": "app:Agent", "isolation": "process", "concurrency": 2, "timeout_s": 4, "version": "1"} | system
     options: dict[str, Any] = {"policy": "none"}
-    options |= {"trials": kind.pop("trials")} if "trials" in kind else {}
-    if "ray" in kind:
-        options["ray"] = kind.pop("ray")
+    options |= {key: kind.pop(key) for key in ("trials", "ray", "redact") if key in kind}
     cases = answered(*answers)
     project(directory, app=APP, cases=cases, system=kind, executor=executor, rules=None, **options)
     shutil.copy(wild.__file__, directory)
@@ -179,6 +177,23 @@ def test_what_cases_come_to_is_what_it_is_on_this_machine(tmp_path: Path, cluste
     assert here.json["metrics"] == there.json["metrics"]
     # A process that took the place of a dead one may have had no case of its own before the end.
     assert re.fullmatch("(answered){1,2}", (tmp_path / "ray" / "torn down").read_text())
+
+
+def test_secrets_are_taken_out_of_what_a_cluster_sends(tmp_path: Path, cluster: Cluster) -> None:
+    secret = "sk-proj-" + "Ab1" * 14
+    answers = (f"the key is {secret}", "yes", "raise")
+    for name in ("local", "ray"):
+        suite(tmp_path / name, *answers, executor=name, redact={})
+    here = spawned(tmp_path / "local", "run", "--json")
+    there = cluster.run(tmp_path / "ray", "--json")
+    assert (here.code, there.code) == (0, 0), there.err
+    assert "taken out by `redact:`" in there.out
+    assert here.json["metrics"] == there.json["metrics"]
+    mine, theirs = (json.dumps(shown(tmp_path / name, 1, 2, 3), sort_keys=True) for name in ("local", "ray"))
+    assert mine.replace(str(tmp_path / "local"), "") == theirs.replace(str(tmp_path / "ray"), "")
+    assert secret not in theirs + there.out + there.err
+    for kept in (tmp_path / "ray" / ".oloproof").rglob("*"):
+        assert not kept.is_file() or secret.encode() not in kept.read_bytes()
 
 
 def as_asked(directory: Path, *options: str, environment: dict[str, str] | None = None) -> tuple[int, Any]:
