@@ -43,13 +43,13 @@ def name_of_baseline(store: Store, report: Report) -> str:
     no baseline, or neither is to be found (any more)."""
     if report.comparison is None:
         return ""
-    file, here = Path(dict(pairwise(report.run.asked)).get(BASELINE, "")), Path.cwd()
-    if file.is_absolute() and file.is_file():
-        return str(file.relative_to(here) if file.is_relative_to(here) else file)
-    name = report.comparison.baseline
+    file, name = Path(dict(pairwise(report.run.asked)).get(BASELINE, "")), report.comparison.baseline
     try:
+        if file.is_absolute() and file.is_file():
+            here = Path.cwd()
+            return str(file.relative_to(here) if file.is_relative_to(here) else file)
         return name if store.find(name).id == name else ""
-    except OloproofError:
+    except (OloproofError, OSError):  # nobody may look there, or where we stood is gone
         return ""
 
 

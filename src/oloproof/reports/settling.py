@@ -118,7 +118,12 @@ def _of_quantile(metric: Quantile, rule: IntervalThreshold, *, level: float) -> 
         good += sum(count for floor, count in cases.floors if floor >= bound)
     else:
         return None
-    found = planning.settle_by(good, bad, cases.n - good - bad, turns=partial(quantile.turns, q=q, level=level))
+    return _of_values(good, bad, cases.n - good - bad, q, level)
+
+
+@lru_cache(maxsize=256)
+def _of_values(good: int, bad: int, unknown: int, q: Fraction, level: float) -> Settling:
+    found = planning.settle_by(good, bad, unknown, turns=partial(quantile.turns, q=q, level=level))
     return Settling(unit="values", all_pass=found.all_pass, all_fail=found.all_fail, likely=found.likely)
 
 
