@@ -79,6 +79,12 @@ def test_a_slice_that_holds_no_case_names_the_values_there_are(tmp_path: Path) -
     assert "did you mean 'big'?" in done.lines
     done = oloproof(tmp_path, "run", "--slice", "metadata.size=xxl")
     assert "the values are: big, small" in done.lines
+    done = oloproof(tmp_path, "run", "--slice", "metadata.siez=big")
+    assert "did you mean 'metadata.size'?" in done.lines
+    done = oloproof(tmp_path, "run", "--slice", "size=big")
+    assert "only metadata is known before a case has run: did you mean metadata.size=big?" in done.lines
+    done = oloproof(tmp_path, "run", "--slice", "first_tool=big")
+    assert "only metadata is known before a case has run" in done.lines
     assert not (tmp_path / ".oloproof").exists()
 
 

@@ -165,6 +165,10 @@ def test_a_configuration_that_is_not_there(tmp_path: Path) -> None:
         (["inspect"], "no run has been stored here"),
         (["gate"], "no run has been stored here"),
         (["import", "openai", "gone.json", "-o", "t.jsonl"], "cannot be read: No such file or directory"),
+        (
+            ["import", "cases.jsonl", "-o", "t.jsonl"],
+            "name the format and then the files: oloproof import auto",
+        ),
         (["schema", "frob"], "'frob' is not one of 'oloproof', 'release', 'dataset', 'events'."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

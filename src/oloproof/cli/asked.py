@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import click
 from msgspec import Struct
 
 from oloproof.errors import Problem, UsageError
-from oloproof.model.project import METADATA_PREFIX
+from oloproof.model.project import METADATA_PREFIX, SliceKind
 from oloproof.model.run import Run
 from oloproof.model.selection import MetadataValue, Selection
 from oloproof.pipeline import Baseline, Request
@@ -90,5 +90,7 @@ def _parsed_slice(text: str | None) -> MetadataValue | None:
     path = tuple(name.removeprefix(METADATA_PREFIX).split("."))
     if not equals or not name.startswith(METADATA_PREFIX) or not all(path):
         hint = "only metadata is known before a case has run"
+        if equals and name and not name.startswith((METADATA_PREFIX, *get_args(SliceKind))):
+            hint = f"{hint}: did you mean {METADATA_PREFIX}{text}?"
         raise UsageError(Problem("OLO601", f"--slice {text!r} is not metadata.KEY=VALUE", hint))
     return MetadataValue(path, value)

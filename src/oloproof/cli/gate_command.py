@@ -10,7 +10,7 @@ import click
 from oloproof import pipeline
 from oloproof.cli.base_policy import base_policy_options, relaxed_from
 from oloproof.cli.common import TEXT, Shown, config_option, report_options, show_report
-from oloproof.errors import Problem, UsageError
+from oloproof.errors import Problem, UsageError, did_you_mean
 from oloproof.model.decision import Policy
 from oloproof.pipeline.deciding import NOT_FOR_REVIEW
 from oloproof.pipeline.world import find_run, open_store, real_ports
@@ -63,7 +63,11 @@ def _refuse_unknown(approved: tuple[str, ...], policy: Policy | None) -> None:
     rules = [] if policy is None else [rule.id for rule in policy.rules]
     unknown = [rule for rule in approved if rule not in rules]
     if unknown:
-        listed = f"the policy's rules are: {', '.join(rules)}" if rules else "there is no policy"
         raise UsageError(
-            Problem(NOT_FOR_REVIEW, f"--approve {rule!r}: the policy has no such rule", listed) for rule in unknown
+            Problem(
+                NOT_FOR_REVIEW,
+                f"--approve {rule!r}: the policy has no such rule",
+                did_you_mean(rule, rules, otherwise="the policy's rules are") or "there is no policy",
+            )
+            for rule in unknown
         )

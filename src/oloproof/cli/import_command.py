@@ -25,6 +25,7 @@ from oloproof.importers.reading import FileCounts, Import
 from oloproof.importers.registry import AUTO, FORMATS, importer
 from oloproof.plugins import NO_PLUGIN, Plugin, failed, loaded
 from oloproof.reports.document import import_document
+from oloproof.reports.hints import shell_word
 from oloproof.runner.files import files as opened
 
 
@@ -38,7 +39,7 @@ class _Command(click.Command):
 
 @click.command("import", cls=_Command)
 @click.argument("format_name", metavar="FORMAT", type=TEXT)
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", metavar="FILES...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=OutputFile(), required=True, help="The traces.jsonl to write.")
 @click.option("--cases", type=OutputFile(), help="A dataset to write too: the cases, without their runs.")
 @metadata_option
@@ -62,6 +63,9 @@ def command(
     Example:
       oloproof import auto results.json -o traces.jsonl
     """
+    if not files:
+        file = shell_word(format_name) if Path(format_name).is_file() else ""
+        raise click.UsageError(f"name the format and then the files: oloproof import auto {file or 'results.json'}")
     if cases is not None and cases.absolute() == output.absolute():
         raise UsageError(Problem("OLO697", f"--cases and --output name the same file, {cases}", "name two files"))
     rows = None if cases is None else CaseRows()

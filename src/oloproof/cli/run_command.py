@@ -18,9 +18,10 @@ from oloproof.cli.rehearsal import rehearse
 from oloproof.cli.streaming import json_events_option
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError, did_you_mean
 from oloproof.model.case import Case
-from oloproof.model.project import MOST_TRIALS, CallableSystem, Project
+from oloproof.model.project import METADATA_PREFIX, MOST_TRIALS, CallableSystem, Project
 from oloproof.model.run import Run
 from oloproof.model.selection import MetadataValue, Selection
+from oloproof.model.slice_values import NONE
 from oloproof.pipeline.world import find_run, open_store
 from oloproof.project import Cases, load, read_cases
 
@@ -175,4 +176,18 @@ def _refuse_empty(chosen: MetadataValue | None, cases: Iterable[Case]) -> None:
     support = Counter(chosen.of(case) for case in cases)
     known = [value for value, _ in support.most_common(MOST_PROBLEMS)]
     hint = did_you_mean(chosen.value, known) or f"the values are: {', '.join(known)}"
+    if known == [NONE]:  # no case has such a key
+        hint = did_you_mean(chosen.name, _metadata_names(cases), otherwise="the cases have") or hint
     raise UsageError(Problem("OLO603", f"--slice {chosen}: the dataset has no such case", hint))
+
+
+def _metadata_names(cases: Iterable[Case]) -> list[str]:
+    """What lies in the metadata of some case, down to two keys, as it is named; the first fifty."""
+    found: dict[str, None] = {}
+    for case in cases:
+        for key, value in case.metadata.items():
+            inner = [f"{key}.{each}" for each in value] if isinstance(value, dict) else []
+            found.update(dict.fromkeys(f"{METADATA_PREFIX}{name}" for name in inner or [key]))
+        if len(found) >= MOST_PROBLEMS:
+            break
+    return list(found)[:MOST_PROBLEMS]

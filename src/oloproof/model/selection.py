@@ -21,7 +21,12 @@ class MetadataValue(Struct, frozen=True):
     value: str
 
     def __str__(self) -> str:
-        return f"{METADATA_PREFIX}{'.'.join(self.path)}={self.value}"
+        return f"{self.name}={self.value}"
+
+    @property
+    def name(self) -> str:
+        """What is looked at, ``metadata.surface``."""
+        return f"{METADATA_PREFIX}{'.'.join(self.path)}"
 
     def holds(self, case: Case) -> bool:
         if self.value in RESERVED:
