@@ -28,6 +28,7 @@ from oloproof.evaluators.temporal.events import (
     Path,
     Same,
     Unlike,
+    bare,
     event_mapped,
 )
 from oloproof.evaluators.temporal.parser import Parsed
@@ -141,7 +142,7 @@ class _Cutter:
         return event_mapped(event, lambda call: self._bound(call, paths))
 
     def _bound(self, call: Call, paths: tuple[Path, ...]) -> Call:
-        same = [condition for condition in call.conditions if isinstance(_bare(condition), Same)]
+        same = [condition for condition in call.conditions if isinstance(bare(condition), Same)]
         if not same:
             return call
         others = tuple(condition for condition in call.conditions if condition not in same)
@@ -210,10 +211,6 @@ def _is_free(statement: Statement) -> bool:
 
 def _events_of(statement: Statement) -> list[Event]:
     return [node for node in walk(statement) if isinstance(node, Event)]
-
-
-def _bare(condition: Condition) -> Condition:
-    return condition.condition if isinstance(condition, Unlike) else condition
 
 
 def _as_bound(condition: Condition) -> Condition:

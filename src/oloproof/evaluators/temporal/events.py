@@ -147,6 +147,11 @@ class Unlike(Struct, frozen=True):
 Condition = Deniable | Ordered | Unlike
 
 
+def bare(condition: Condition) -> Condition:
+    """What a condition says or denies."""
+    return condition.condition if isinstance(condition, Unlike) else condition
+
+
 # Events: what a call may be.
 
 

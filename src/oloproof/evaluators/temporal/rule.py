@@ -10,14 +10,14 @@ from oloproof.evaluators.temporal.atoms import Atom, Formula, Known, lowered, tr
 from oloproof.evaluators.temporal.automaton import Automaton, TooLarge, compiled
 from oloproof.evaluators.temporal.binding import ForEveryValue, Joined, Part, Plain, parts_of
 from oloproof.evaluators.temporal.errors import SAYS_NOTHING, TOO_LARGE, RuleError
-from oloproof.evaluators.temporal.events import By, Call, Derived, Event, Path, Same, Unlike
+from oloproof.evaluators.temporal.events import By, Derived, Event, Path, Same
 from oloproof.evaluators.temporal.interpreter import Blame, Calls, Exhausted, Span
 from oloproof.evaluators.temporal.letters import Alphabet, reader_of, tools_of
 from oloproof.evaluators.temporal.monitor import Finding, JoinedMonitor, Monitor, Watcher
 from oloproof.evaluators.temporal.parser import Parsed, parse
 from oloproof.evaluators.temporal.quantified import ValueMonitor
 from oloproof.evaluators.temporal.residual import residual
-from oloproof.evaluators.temporal.syntax import Statement, parts, walk
+from oloproof.evaluators.temporal.syntax import Statement, conditions_in, parts, walk
 from oloproof.evaluators.temporal.trigger import fired, triggers
 from oloproof.evaluators.temporal.values import derived, key_at, same
 from oloproof.evaluators.temporal.worlds import TooManyWorlds
@@ -153,11 +153,7 @@ def _automaton(statement: Statement) -> tuple[Alphabet, Automaton]:
 
 def derived_in(statement: Statement) -> Iterable[Derived]:
     """Every ``from`` that stands in a statement."""
-    for node in walk(statement):
-        for condition in node.conditions if isinstance(node, Call) else ():
-            bare = condition.condition if isinstance(condition, Unlike) else condition
-            if isinstance(bare, Derived):
-                yield bare
+    return (condition for condition in conditions_in(statement) if isinstance(condition, Derived))
 
 
 def events_of(statement: Statement) -> Iterable[Event]:

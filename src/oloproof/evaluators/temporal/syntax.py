@@ -19,7 +19,7 @@ from oloproof.evaluators.temporal.events import (
     Event,
     Path,
     Same,
-    Unlike,
+    bare,
     closed,
     path_text,
 )
@@ -192,13 +192,16 @@ def walk(node: Event | Statement) -> Iterator[Event | Statement]:
         pending.extend(reversed(parts(node)))
 
 
+def conditions_in(node: Event | Statement) -> Iterator[Condition]:
+    """Every condition that stands in an event or a statement, be it that it is denied there."""
+    for part in walk(node):
+        if isinstance(part, Call):
+            yield from map(bare, part.conditions)
+
+
 def sames_in(node: Event | Statement) -> Iterator[Same]:
     """Every ``same`` that stands in an event or a statement."""
-    for part in walk(node):
-        for condition in part.conditions if isinstance(part, Call) else ():
-            bare = condition.condition if isinstance(condition, Unlike) else condition
-            if isinstance(bare, Same):
-                yield bare
+    return (condition for condition in conditions_in(node) if isinstance(condition, Same))
 
 
 def mapped(

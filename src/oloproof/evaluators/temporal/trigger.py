@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oloproof.evaluators.temporal.events import Call, Event, Same, Unlike, event_mapped
+from oloproof.evaluators.temporal.events import Call, Event, Same, bare, event_mapped
 from oloproof.evaluators.temporal.syntax import (
     After,
     All,
@@ -28,9 +28,9 @@ def fired(statement: Statement) -> Statement | None:
         case After(event, body) | Before(event, body) if fired(body) is None:
             return _occurs(event)
         case After(event, body):
-            return Not(After(_bare(event), _never(body)))
+            return Not(After(_without_same(event), _never(body)))
         case Before(event, body):
-            return Not(Before(_bare(event), _never(body)))
+            return Not(Before(_without_same(event), _never(body)))
         case If(body, event):
             inner = fired(body)
             return _occurs(event) if inner is None else All((_occurs(event), inner))
@@ -56,7 +56,7 @@ def triggers(statement: Statement) -> list[Event]:
 
 
 def _occurs(event: Event) -> Statement:
-    return Times(_bare(event), 1, None)
+    return Times(_without_same(event), 1, None)
 
 
 def _never(body: Statement) -> Statement:
@@ -65,12 +65,8 @@ def _never(body: Statement) -> Statement:
     return Not(inner)
 
 
-def _bare(event: Event) -> Event:
-    def bare(call: Call) -> Call:
-        return Call(call.tool, tuple(condition for condition in call.conditions if not _is_same(condition)))
+def _without_same(event: Event) -> Event:
+    def without(call: Call) -> Call:
+        return Call(call.tool, tuple(each for each in call.conditions if not isinstance(bare(each), Same)))
 
-    return event_mapped(event, bare)
-
-
-def _is_same(condition: object) -> bool:
-    return isinstance(condition.condition if isinstance(condition, Unlike) else condition, Same)
+    return event_mapped(event, without)
