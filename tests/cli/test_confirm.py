@@ -329,6 +329,18 @@ def test_what_was_confirmed_is_not_confirmed_anew_until_it_passes(tmp_path: Path
     assert oloproof(tmp_path, "compare", "latest", "base.json").code == 1
 
 
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_trial_that_is_made_again_after_an_error_leaves_the_others_confirmed(tmp_path: Path, beside: bool) -> None:
+    answers = {"c2": {"1": "no", "2": "crash", "3": "no"}}
+    assert against_baseline(tmp_path, answers, system=ONE_BY_ONE, trials=2).code == 1
+    (tmp_path / "ran").unlink()
+    (tmp_path / "answers.json").write_text("{}")
+    if beside:
+        oloproof(tmp_path, "run", "--reuse", "--no-gate")
+    done = oloproof(tmp_path, "run", "--reuse", "--baseline", "base.json", "--json")
+    assert (done.code, ran_again(tmp_path)) == (1, ["c2 2"])
+
+
 def test_another_attempt_is_confirmed_by_re_runs_of_its_own(tmp_path: Path) -> None:
     """The re-runs of the attempt that stands, not of one that an other run made at the same case."""
     assert against_baseline(tmp_path, {"c2": {"1": "no", "2": "no"}}, system=ONE_BY_ONE).code == 1

@@ -87,7 +87,7 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, own: Own, reru
     waited: dict[Key, tuple[Attempt, ...]] = {}
     counts: Counter[str] = Counter()
     changed = ""
-    origins = {key: _origin(own.kept[key]) for key in own.kept if key[1] <= header.trials} if reruns else {}
+    origins = {key: _origins(own.kept[key]) for key in own.kept if key[1] <= header.trials} if reruns else {}
     seen: list[tuple[Run, Kept]] = []
     for run in _like(header, ports):
         if not (wanted or (reruns and run.reruns)):
@@ -102,10 +102,10 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, own: Own, reru
             if _seen(record.case) != _seen(wanted[key]):
                 continue
             del wanted[key]
+            origins[key] = _origins(record)
             if _is_whole(record.attempt):
                 taken[key] = kept
-                origins[key] = _origin(record)
-                counts[origins[key]] += 1
+                counts[_origin(record)] += 1
             else:
                 again[key] = kept
         if run.dataset_digest == header.dataset_digest:  # else nobody knows that it was asked the same
@@ -121,7 +121,7 @@ def reusable(header: Run, cases: Iterable[Case], ports: Ports, *, own: Own, reru
 
 
 def _reruns(
-    header: Run, origins: Mapping[Key, str], seen: Iterable[tuple[Run, Kept]], *, most: int
+    header: Run, origins: Mapping[Key, frozenset[str]], seen: Iterable[tuple[Run, Kept]], *, most: int
 ) -> Iterator[tuple[Key, Kept]]:
     """Re-runs of cases all of whose attempts come from where these ``origins`` say. They confirmed just these attempts:
     to make them anew would be to confirm until it goes well."""
@@ -131,7 +131,7 @@ def _reruns(
         for name, trial in kept:
             own = [(name, each) for each in range(1, header.trials + 1)]
             if header.trials < trial <= header.trials + most and all(
-                key in origins and key in kept and _origin(kept[key]) == origins[key] for key in own
+                key in origins and key in kept and _origin(kept[key]) in origins[key] for key in own
             ):
                 yield (name, trial), kept
 
@@ -177,3 +177,8 @@ def _marked(record: CaseRecord) -> Attempt:
 def _origin(record: CaseRecord) -> str:
     """The run that made the attempt, which the one that has it may have taken it from."""
     return record.attempt.taken_from or record.run_id
+
+
+def _origins(record: CaseRecord) -> frozenset[str]:
+    """The same of the attempts before it, too, in whose place it was made."""
+    return frozenset([attempt.taken_from or record.run_id for attempt in record.attempt.made])
