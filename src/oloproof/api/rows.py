@@ -50,7 +50,10 @@ class Rows(Sequence[R], Generic[R]):
         if isinstance(which, slice):
             return Rows(self._title, self._columns, self._rows[which])
         if isinstance(which, int):
-            return self._rows[which]
+            try:
+                return self._rows[which]
+            except IndexError:
+                raise IndexError(f"no position {which:,} among {self._counted()}, from 0 on") from None
         try:
             return self._by_key[which]
         except KeyError:

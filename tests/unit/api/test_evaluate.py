@@ -369,6 +369,8 @@ def test_names_that_are_not_there():
     found = oloproof.evaluate(echo, [case("c1")], evaluators=[RIGHT])
     with pytest.raises(KeyError, match="did you mean 'right'"):
         found.metrics["rigth"]
+    with pytest.raises(IndexError, match="no position 1 among 1 case, from 0 on"):
+        found.cases[1]
     assert len(found.cases[:1]) == len(found.cases.where(lambda each: each.verdict == "pass")) == 1
     assert oloproof.evaluate(echo, [case("c1")], evaluators=[RIGHT]).rules._repr_html_().strip() == "<p>rules: none</p>"
 
