@@ -45,3 +45,15 @@ def test_with_json_it_is_a_document_and_the_place_is_on_stderr(broken: Path) -> 
     assert (done.code, problem["code"]) == (70, "OLO624")
     assert "issue tracker" in problem["hint"]
     assert "cli/runs_command.py" in done.err
+
+
+def test_a_machine_without_memory_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(tmp_path)
+    assert oloproof(tmp_path, "run").code == 0
+
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(pipeline, "stored_gate", full)
+    done = oloproof(tmp_path, "runs")
+    assert (done.code, done.err.splitlines()[0]) == (5, "there is not enough memory to go on [OLO625]")

@@ -137,6 +137,10 @@ def _ended(arguments: list[str]) -> int:
         code = ExitCode.BROKEN
         if not isinstance(error, BrokenPipeError):  # a reader that has seen enough needs no message
             _report_problems((Problem("OLO615", f"reading or writing failed: {error}"),), as_json=False)
+    except MemoryError:
+        code = ExitCode.BROKEN
+        hint = "what had been stored is unharmed; judge fewer cases at a time, or on a larger machine"
+        _report_problems((Problem("OLO625", "there is not enough memory to go on", hint),), as_json=as_json)
     except Exception as error:
         _report_bug(error, as_json=as_json)
         code = ExitCode.INTERNAL
