@@ -255,6 +255,7 @@ def test_re_runs_cost_what_they_cost(tmp_path: Path, budget: str, made: int) -> 
     warnings = " ".join(done.json["warnings"])
     assert f"{4 - made} attempts were not run; `run --resume` completes the run" in warnings
     assert "newly broken cases were not all run again" in warnings
+    assert "nothing is compared with a run that is not complete" in oloproof(tmp_path, "inspect").out
     assert oloproof(tmp_path, "gate").code == 5
     assert oloproof(tmp_path, "compare", "latest", "base.json").code == 5
     done = oloproof(tmp_path, "run", "--resume", "latest", "--json")

@@ -48,7 +48,7 @@ _MOST_CAUSES = 10
 
 class Subject(Struct, frozen=True, kw_only=True):
     """A decision with what it is about: the rule as written and the metric's counts, None where neither is known.
-    ``compared`` says that there was a baseline."""
+    ``compared`` says that there was a baseline, ``whole`` that the run could be compared with one."""
 
     decision: Decision
     rule: Rule | None
@@ -56,6 +56,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     level: float
     method: IntervalMethod = "wilson"
     compared: bool = False
+    whole: bool = True
 
     def limit(self, threshold: float | None) -> str:
         """A threshold as it was written: ``70%``, ``12 steps``."""
@@ -152,6 +153,7 @@ def subject(report: Report, decision: Decision) -> Subject:
         level=level if basis is None else basis.level,
         method=report.run.interval.method if report.policy is None else report.policy.interval_method,
         compared=report.comparison is not None,
+        whole=report.run.is_concluded and not report.run.partial,
     )
 
 
@@ -165,6 +167,8 @@ def _reason(subject: Subject) -> str:
     match subject.decision.reason:
         case "no_baseline" if subject.compared:
             return "the baseline was not judged by this criterion"
+        case "no_baseline" if not subject.whole:
+            return "nothing is compared with a run that is not complete"
         case (
             "observed_failures_exceed_limit" | "observed_failures_within_limit" | "missing_could_hide_failures"
         ) as reason:
