@@ -78,6 +78,9 @@ def _of_policy(policy: Policy, base: Policy) -> Iterator[Relaxation]:
     for rule in (rule for rule in evident if rule not in evident_was):
         now = f"evidence may settle {rule!r} before all cases ran"
         yield Relaxation(rule=None, key="early_stopping", now=now, was="it could not")
+    for rule in (rule.id for rule in policy.rules if rule.id in evident_was and rule.id not in evident):
+        now = f"all cases settle {rule!r} at the whole confidence_level"
+        yield Relaxation(rule=None, key="early_stopping", now=now, was="a part of it was set aside for evidence")
 
 
 def _lets_undecided_pass(policy: Policy) -> bool:

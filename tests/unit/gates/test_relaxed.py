@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from oloproof.gates import decide
 from oloproof.gates.relaxed import relaxations
 from oloproof.model.decision import (
     Equivalence,
@@ -18,7 +19,9 @@ from oloproof.model.decision import (
     Rule,
     Superiority,
 )
-from oloproof.model.stopping import EarlyStopping
+from oloproof.model.measured import Measured, Rate
+from oloproof.model.stopping import EarlyStopping, Stopping
+from oloproof.model.tally import Tally
 from oloproof.stats import proportion
 
 
@@ -168,6 +171,21 @@ def test_evidence_that_may_settle_a_rule_now() -> None:
     now_text = "evidence may settle 'r' before all cases ran"
     assert told(replace(was, early_stopping=hybrid), was) == [(None, "early_stopping", now_text, "it could not")]
     assert told(was, replace(was, early_stopping=None)) == []  # what is certain changes no verdict
+
+
+def test_evidence_that_may_settle_a_rule_no_more() -> None:
+    """254 of 300 passes are enough at 95 %, and are not at the 96 % that are left beside evidence."""
+    rule, hybrid = threshold(min="0.8"), EarlyStopping(method="hybrid", rules=("r",))
+    was = policy(rule, early_stopping=hybrid)
+    now_text = "all cases settle 'r' at the whole confidence_level"
+    was_text = "a part of it was set aside for evidence"
+    assert told(replace(was, early_stopping=None), was) == [(None, "early_stopping", now_text, was_text)]
+    other = policy(threshold(id="other", min="0.8"), early_stopping=None)
+    assert all(key != "early_stopping" for _, key, _, _ in told(other, was))
+    measured = Measured(300, (Rate("right", Tally(254, 46)),))
+    for stopping, state in ((None, "PASS"), (Stopping(seed=1, method="hybrid", rules=("r",)), "INSUFFICIENT_EVIDENCE")):
+        (decision,) = decide(measured, policy(rule), stopping=stopping)
+        assert decision.state == state
 
 
 def test_a_review_that_does_not_block_matters_where_a_rule_asks_for_one() -> None:
