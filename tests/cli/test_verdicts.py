@@ -101,8 +101,8 @@ def test_a_report_shows_the_first_failures_of_what_blocks(tmp_path: Path) -> Non
     directory = project(tmp_path, evaluators=[wordy, RIGHT], cases=answered(*["yes"] * 4, *["no"] * 6))
     done = oloproof(directory, "run")
     assert done.code == 1
-    assert "failures: 5 of 16" in done.lines
-    table = done.lines[done.lines.index("failures: 5 of 16") :][:10]
+    assert "failures that block: 5 of 6" in done.lines
+    table = done.lines[done.lines.index("failures that block: 5 of 6") :][:10]
     shown = [line.split("│")[1:3] for line in table if line.startswith("│ c")]
     assert [(case.strip(), criterion.strip()) for case, criterion in shown[1:]] == [
         (f"c{number}", "right") for number in range(5, 10)

@@ -24,7 +24,7 @@ from oloproof.model.run import Report, Run
 from oloproof.pipeline.world import CONFIG, name_of_baseline
 from oloproof.project.nodes import SURROGATE
 from oloproof.reports.document import encode, report_document
-from oloproof.reports.failing import MOST, telling_criteria
+from oloproof.reports.failing import MOST, Failures, failures_of, telling_criteria
 from oloproof.reports.findings import Document
 from oloproof.reports.view import VerdictRow, View, view
 from oloproof.store import Store
@@ -238,13 +238,15 @@ def verdict_rows(store: Store, run: Run, *, reruns: bool = True) -> Iterator[Ver
             yield from _rows(run, *judged)
 
 
-def first_failures(store: Store, report: Report) -> list[VerdictRow]:
-    """The first failing verdicts of the criteria that a reader looks for first. Empty where there are none, and where
+def first_failures(store: Store, report: Report) -> Failures:
+    """The first failing verdicts of the criteria that a reader looks for first. None where nothing failed, and where
     the run may ship."""
     run, criteria = report.run, telling_criteria(report)
+    if not criteria:
+        return Failures()
     failing = (_rows(run, *judged) for judged in store.failing(run.id, criteria) if judged[1] <= run.trials)
     rows = (row for row in chain.from_iterable(failing) if row.verdict == "fail" and row.criterion in criteria)
-    return list(islice(rows, MOST)) if criteria else []
+    return failures_of(report, criteria, islice(rows, MOST))
 
 
 def _rows(

@@ -245,6 +245,8 @@ def _type_hint(node: Node, shape: Shape | None) -> str | None:
     numeric = isinstance(shape, shapes.IntType | shapes.FloatType)
     if numeric and isinstance(node.value, str) and re.fullmatch(r"-?[0-9]{1,18}", node.value):
         return f"write it without quotes: {node.value}"
+    if isinstance(shape, shapes.FloatType) and isinstance(node.value, str):
+        return _number_hint(node.value)
     if isinstance(shape, shapes.IntType) and isinstance(node.value, float) and node.value.is_integer():
         return f"write {node.value:.0f}" if abs(node.value) < 1e15 else None
     if isinstance(shape, shapes.BoolType) and node.text.lower() in ("yes", "on", "no", "off", "1", "0"):
@@ -255,6 +257,14 @@ def _type_hint(node: Node, shape: Shape | None) -> str | None:
     if isinstance(shape, shapes.StructType) and isinstance(node.value, str):
         return next((_under(field.encode_name, node) for field in shape.fields if _is_meant(node, field.type)), None)
     return None
+
+
+def _number_hint(text: str) -> str | None:
+    """Of a text that is a number, or a share in percent."""
+    percent = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,6})?) ?%", text)
+    if percent:
+        return f"write {float(percent[1]) / 100:g} for {percent[1]} %"
+    return f"write it without quotes: {text}" if re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", text) else None
 
 
 def _under(key: str, node: Node) -> str:

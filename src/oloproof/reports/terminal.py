@@ -18,10 +18,11 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from oloproof.reports.case import CaseView, StepView
+from oloproof.reports.failing import Failures
 from oloproof.reports.figures import NOTHING
 from oloproof.reports.lists import failure_table
 from oloproof.reports.shapes import Fact, Table
-from oloproof.reports.view import DecisionRow, VerdictRow, View
+from oloproof.reports.view import DecisionRow, View
 
 _NARROWEST = 20
 _LONGEST_WORD = 32
@@ -51,7 +52,7 @@ def render(
     width: int,
     color: bool,
     encoding: str = "utf-8",
-    failures: Sequence[VerdictRow] = (),
+    failures: Failures | None = None,
     all_slices: bool = False,
 ) -> str:
     """A report: what ran, the figures, the slices, the first ``failures``, the rules, and last, where the eye rests,
@@ -86,7 +87,7 @@ def render(
         ("criterion", "case", "passed", "where they part"),
         [(row.criterion, row.case, row.passed, row.parting) for row in view.flaky],
     )
-    _failures(page, view, failures)
+    _failures(page, view, failures or Failures())
     page.table(
         "rules",
         ("rule", "metric", "state", "why"),
@@ -155,12 +156,12 @@ def _errors(page: _Page, errors: Sequence[Fact]) -> None:
         page.command(error.text)
 
 
-def _failures(page: _Page, view: View, rows: Sequence[VerdictRow]) -> None:
-    """The first verdicts that failed; where there are more, how many, and how all are shown."""
-    table, more = failure_table(rows), view.totals.failed - len(rows)
-    title = f"{table.title}: {len(rows)} of {view.totals.failed:,}" if more > 0 else table.title
-    page.table(title, table.columns, table.rows)
-    if rows and more > 0 and not any("--failures" in step.text for step in view.next_steps):
+def _failures(page: _Page, view: View, failures: Failures) -> None:
+    """The first verdicts that failed, and how all are shown, where that is not among the next steps anyway."""
+    table = failure_table(failures.rows)
+    page.table(failures.title, table.columns, table.rows)
+    is_said = any("--failures" in step.text for step in view.next_steps)
+    if failures.rows and view.totals.failed > len(failures.rows) and not is_said:
         page.hint(Fact("all of them", f"{view.inspect} --failures"), style="dim")
 
 

@@ -744,7 +744,13 @@ TABLE = [
         "rule str",
         rule('{id: floor, metric: right, min: "0.7"}'),
         ["11:39: min must be a number, found the string '0.7' [OLO107]"],
-        "",
+        "write it without quotes: 0.7",
+    ),
+    Bad(
+        "rule percent",
+        rule("{id: floor, metric: right, min: 97.5%}"),
+        ["11:39: min must be a number, found the string '97.5%' [OLO107]"],
+        "write 0.975 for 97.5 %",
     ),
     Bad(
         "rule above",

@@ -4,7 +4,8 @@ from msgspec.structs import replace
 
 from golden.specimens import support
 from oloproof.model.decision import Gate
-from oloproof.reports.failing import telling_criteria
+from oloproof.reports.failing import Failures, failures_of, telling_criteria
+from oloproof.reports.view import VerdictRow
 
 ALL_THAT_FAIL = {
     "answer_correct",
@@ -34,3 +35,12 @@ def test_where_nothing_is_decided_whatever_failed_is_told() -> None:
 
 def test_of_a_run_that_may_ship_nothing_is_told() -> None:
     assert telling_criteria(replace(support(), gate=Gate(outcome="ALLOW", exit_code=0))) == frozenset()
+
+
+def test_the_title_says_whether_they_block_and_how_many_there_are() -> None:
+    report, row = support(), VerdictRow(case="c", criterion="agent_constraints_satisfied", verdict="fail")
+    assert failures_of(report, telling_criteria(report), [row]).title == "failures that block: 1 of 3"
+    assert failures_of(report, telling_criteria(report), [row] * 3).title == "failures that block"
+    ungated = replace(report, gate=Gate(outcome="NOT_GATED", exit_code=3))
+    assert failures_of(ungated, ALL_THAT_FAIL, [row] * 5).title == "failures: 5 of 37"
+    assert Failures().rows == ()
