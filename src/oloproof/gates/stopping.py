@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import floor
 from typing import Literal, NamedTuple, assert_never
 
 from msgspec import Struct
@@ -155,8 +156,10 @@ class _Watched(Struct, frozen=True):
     @property
     def is_last(self) -> bool:
         """The rule cannot pass before the last of its cases."""
-        kept = [bound.kept_from for bound in self.bounds]
-        return self.test is None and (not kept or any(count is None or count >= self.n for count in kept))
+        rule, kept = self.rule, [bound.kept_from for bound in self.bounds]
+        # Before so many are observed, what has not run could be more that is missing than the rule allows.
+        least = 0 if rule.max_missing is None else self.n - floor(Fraction(rule.max_missing) * self.n)
+        return self.test is None and (not kept or any(count is None or max(count, least) >= self.n for count in kept))
 
     def look(self, words: Mapping[str, Word], amounts: Mapping[str, Amount]) -> Counts | None:
         """What one case adds to the counts; None where the metric does not apply to it."""

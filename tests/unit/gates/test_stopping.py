@@ -118,6 +118,16 @@ def test_the_rules_that_must_wait_for_their_last_case() -> None:
     assert course(FLOOR, evident=("floor",)).waiting == ()
 
 
+@pytest.mark.parametrize("allowed", [None, "0", "0.024", "0.025", "0.5"])
+@pytest.mark.parametrize("rule", [FLOOR, ObservedCount(id="safe", metric="right", max_failures=3)])
+def test_a_rule_waits_for_the_last_case_where_not_even_passes_alone_settle_it_before(
+    rule: Rule, allowed: str | None
+) -> None:
+    demanding = replace(rule, max_missing=allowed)
+    last_but_one = after(course(demanding), *["pass"] * 39).settled
+    assert course(demanding).waiting == (() if last_but_one[0] is not None else (rule.id,))
+
+
 def test_a_rule_that_compares_ends_no_run() -> None:
     walking = course(FLOOR, Superiority(id="better", metric="right"))
     assert not after(walking, *["pass"] * 40).is_over
