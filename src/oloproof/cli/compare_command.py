@@ -194,7 +194,9 @@ def _print(found: _Found, *, as_json: bool) -> None:
 
     drawn = view(report, config=named_config(found.config))
     print(f"candidate {inert(comparison.candidate)}\nbaseline  {inert(comparison.baseline)}")
-    print(f"{comparison.pairs:,} cases of the baseline; intervals by Tango's score, {report.run.interval.level:.0%}\n")
+    print(f"{comparison.pairs:,} cases of the baseline; intervals by Tango's score, {report.run.interval.level:.0%}")
+    if found.notes:
+        print()
     for note in found.notes:
         print(f"  {note}")
     for table in comparison_tables(report, found.partings):

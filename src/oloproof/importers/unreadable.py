@@ -71,9 +71,17 @@ def remedy(error: ValidationError, keys: tuple[str, ...]) -> str:
     found = _AT.fullmatch(str(error))
     if found is None:
         unknown = _UNKNOWN.fullmatch(str(error))
-        return did_you_mean(unknown["key"], keys, otherwise="known here") if unknown else ""
+        return _outermost(unknown["key"], keys) if unknown else ""
     path = _STREAMED.sub(lambda first: _WHOLE[first[0]], found["path"], count=1)
     return _invalid(f"{found['what']} - at `$.{path}`").hint
+
+
+def _outermost(key: str, keys: tuple[str, ...]) -> str:
+    """Of a key that an answer does not have: the one that is misspelt, or where an answer of another form belongs."""
+    from difflib import get_close_matches  # only where a key is wrong
+
+    near = get_close_matches(key.lower(), keys, n=1, cutoff=0.75)
+    return f"did you mean {near[0]!r}?" if near else 'what the agent answered stands under output: {"output": …}'
 
 
 def _invalid(said: str) -> Problem:

@@ -135,6 +135,7 @@ def test_a_stream_whose_document_came_before_the_death_is_a_prefix() -> None:
         (({"trial": 1, "output": 1},), "is for trial 1, and 2 was asked"),
         (([1],), "line 1 of its answer is no answer: Expected `object`, got `array`"),
         (({"outptu": 1},), "unknown field `outptu`; did you mean 'output'?"),
+        (({"answer": 1},), 'unknown field `answer`; what the agent answered stands under output: {"output": …}'),
         ((call(1, kind="tool_cal"), {"output": 1}), "at `$.step.kind`; one of: message, tool_call, tool_result"),
         (({"output": 1, "trajectory": {"steps": [{"index": 1, "kind": "x"}]}},), "`; one of: message, tool_call"),
         ((call(1, tool_nam="x"), {"output": 1}), "at `$.step`; did you mean 'tool_name'?"),
