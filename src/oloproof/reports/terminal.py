@@ -315,15 +315,16 @@ class _Page:
         if not rows:
             return
         self.title(title)
+        heads = [self._drawn(column).plain for column in columns]
         drawn = [[self._drawn(cell, _STYLES.get(cell, "")) for cell in row] for row in rows]
-        cells = zip(columns, *([text.plain for text in row] for row in drawn), strict=True)
-        widths = _widths(list(cells), room=self._console.width - 3 * len(columns) - 1)
+        cells = zip(heads, *([text.plain for text in row] for row in drawn), strict=True)
+        widths = _widths(list(cells), room=self._console.width - 3 * len(heads) - 1)
         if widths is None:
-            self._stack(columns, drawn)
+            self._stack(heads, drawn)
             return
         table = RichTable(box=box.SQUARE, header_style="dim")
-        for column, width in zip(columns, widths, strict=True):
-            table.add_column(Text(column), width=width, overflow="fold")
+        for head, width in zip(heads, widths, strict=True):
+            table.add_column(Text(head), width=width, overflow="fold")
         for row in drawn:
             table.add_row(*row)
         self._console.print(table)
