@@ -163,22 +163,6 @@ def test_an_evaluator_that_never_ends_costs_its_own_verdict_alone(tmp_path, hang
     assert [j["wrong"].verdict for j in judged] == ["pass", "fail", "pass", "pass", "pass"]
 
 
-def test_an_evaluator_that_ends_its_worker_costs_its_own_verdict_alone(tmp_path):
-    source = """
-    def ends(output):
-        if output == 1:
-            os._exit(0)
-        return True
-    def wrong(output):
-        return output != 1
-    """
-    functions = {"ends": "app:ends", "wrong": "app:wrong"}
-    with judge(project(tmp_path, source, evaluators=functions)) as user_judge:
-        judged = list(user_judge.judge((Case(id="c"), Attempt(case_id="c", output=i)) for i in range(3)))
-    assert [j["ends"].verdict for j in judged] == ["pass", "missing", "pass"]
-    assert [j["wrong"].verdict for j in judged] == ["pass", "fail", "pass"]
-
-
 def test_a_verdict_outlives_the_worker_that_an_evaluator_freezes(tmp_path, monkeypatch):
     monkeypatch.setattr(supervisor, "GRACE_S", 0.5)
     source = """
