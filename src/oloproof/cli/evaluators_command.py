@@ -9,6 +9,7 @@ from msgspec import UNSET, to_builtins
 
 from oloproof.cli.common import json_option, print_json
 from oloproof.errors import Problem, UsageError, did_you_mean
+from oloproof.evaluators.elsewhere import elsewhere_hint
 from oloproof.project.catalog import Entry, Key, catalog
 from oloproof.reports.document import evaluators_document
 from oloproof.reports.inert import inert
@@ -35,7 +36,8 @@ def command(name: str | None, as_json: bool) -> None:
 
 
 def _refuse(name: str, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    hint = did_you_mean(name, [entry.type for entry in entries], otherwise="the types are")
+    types = [entry.type for entry in entries]
+    hint = elsewhere_hint(name) or did_you_mean(name, types, otherwise="the types are")
     raise UsageError(Problem("OLO684", f"there is no evaluator {inert(name)!r}", hint))
 
 

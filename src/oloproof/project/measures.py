@@ -10,13 +10,13 @@ from msgspec import Struct, field
 from oloproof.errors import UsageError, did_you_mean
 from oloproof.evaluators import EVALUATORS, EvaluatorBase, UserEvaluator
 from oloproof.evaluators.base import ConfigError
+from oloproof.evaluators.elsewhere import elsewhere_hint
 from oloproof.metrics.slices import parse_slice
 from oloproof.model.evidence import Evaluator
 from oloproof.model.measured import PassKind
 from oloproof.model.project import PassKSpec, QuantileSpec, SliceSpec, UserEvaluatorSpec
 from oloproof.plugins import Plugin, installed
 from oloproof.project import codes, shape
-from oloproof.project.elsewhere import elsewhere_hint
 from oloproof.project.meant import did_you_mean_form
 from oloproof.project.nodes import Fields, Items, Node, Scalar, describe, inside
 from oloproof.project.policy import Measurable, MetricKind, decimal_text

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from oloproof.errors import Problem, UsageError, did_you_mean, with_article
 from oloproof.evaluators import EVALUATORS, ConfigError, EvaluatorBase
 from oloproof.evaluators.alignment import alignment
+from oloproof.evaluators.elsewhere import elsewhere_hint
 from oloproof.model.case import Attempt, Case
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment
@@ -175,7 +176,7 @@ def _written(written: object, where: str) -> EvaluatorBase:
     if not isinstance(written, Mapping) or not isinstance(written.get("type"), str):
         raise _refused(where, "must be a mapping with a type", "such as {'type': 'agent_max_steps', 'max_steps': 12}")
     if written["type"] not in EVALUATORS:
-        hint = did_you_mean(written["type"], EVALUATORS, otherwise="the types are")
+        hint = elsewhere_hint(written["type"]) or did_you_mean(written["type"], EVALUATORS, otherwise="the types are")
         raise _refused(where, f"unknown evaluator type {written['type']!r}", hint)
     evaluator = _converted(dict(written), where)
     if evaluator.worker_function is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from oloproof.evaluators import EVALUATORS
+from oloproof.evaluators.elsewhere import _HINTS, elsewhere_hint
 from oloproof.model.redaction import RULE_NAME
-from oloproof.project.elsewhere import _HINTS, elsewhere_hint
 from oloproof.project.meant import did_you_mean_form, form_hint
 from oloproof.project.spec import CLUSTER, FIELD, FORMS, PATH, TARGET, URL
 

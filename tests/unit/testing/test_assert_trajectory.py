@@ -180,6 +180,7 @@ def test_what_an_importer_read_and_what_contradicts_itself():
         ({"called": []}, UsageError, "name something"),
         ({"rule": "a befor b"}, UsageError, r"did you mean 'before'\? \[OLO670\]"),
         ({"evaluators": [{"type": "agent_max_step"}]}, UsageError, "did you mean 'agent_max_steps'"),
+        ({"evaluators": [{"type": "equals"}]}, UsageError, "exact_match asks for an equal value"),
         ({"evaluators": [{"type": "agent_max_steps"}]}, UsageError, "number 1"),
         ({"evaluators": ["agent_max_steps"]}, UsageError, "must be a mapping"),
     ],
