@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import nextafter
+from math import nextafter, ulp
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,12 +26,20 @@ def test_bounds_go_outward_by_less_than_one_unit(share: float, digits: int) -> N
 
 
 @settings(deadline=None, max_examples=300)
-@given(st.integers(0, 1000))
+@given(st.integers(1, 999))
 def test_rounding_errors_do_not_move_a_printable_figure(thousandths: int) -> None:
     share = thousandths / 1000
     printed = f"{thousandths // 10}.{thousandths % 10}"
     for dusty in (share, nextafter(share, 0), nextafter(share, 1), share + 3e-14, share - 3e-14):
         assert percent_lower(dusty) == percent_upper(dusty) == printed
+
+
+@pytest.mark.parametrize("share", [ulp(0.0), 1e-300, 1e-13, 1 - 1e-13, nextafter(1, 0)])
+def test_only_what_is_0_or_1_is_printed_so_at_a_bound(share: float) -> None:
+    assert percent_upper(share) == ("0.1" if share < 0.5 else "100.0")
+    assert percent_lower(share) == ("0.0" if share < 0.5 else "99.9")
+    assert percent_lower(0.0) == percent_upper(0.0) == "0.0"
+    assert percent_lower(1.0) == percent_upper(1.0) == "100.0"
 
 
 @settings(deadline=None, max_examples=300)

@@ -7,7 +7,7 @@ from math import comb, sqrt
 import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
-from scipy.stats import binomtest, norm
+from scipy.stats import binom, binomtest, norm
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 from oloproof.stats import chances, paired
@@ -61,6 +61,18 @@ def test_without_discordant_pairs_it_is_wilsons_bound() -> None:
     z2 = float(norm.isf(0.025)) ** 2
     for n in (1, 50, 189, 5000):
         assert paired.interval(Pairs(both_pass=n)) == pytest.approx((-z2 / (n + z2), z2 / (n + z2)), rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("fixed", "broken"), [(2_490, 2_510), (2_500, 2_502), (60_000, 60_700), (2_000_000, 1_996_000)]
+)
+def test_mcnemar_of_very_many_pairs(fixed: int, broken: int) -> None:
+    """On both sides of where whole numbers are given up, which would take minutes for the last."""
+    n, found = fixed + broken, paired.mcnemar(Pairs(fixed=fixed, broken=broken))
+    fewer = min(fixed, broken)
+    assert found.exact == pytest.approx(min(1.0, 2 * binom.cdf(fewer, n, 0.5)), rel=1e-9, abs=0)
+    assert found.mid_p == pytest.approx(2 * binom.cdf(fewer, n, 0.5) - binom.pmf(fewer, n, 0.5), rel=1e-9, abs=0)
+    assert found.worse_exact == pytest.approx(binom.cdf(fixed, n, 0.5), rel=1e-9, abs=0)
 
 
 def test_mcnemar_by_scipy_and_statsmodels() -> None:

@@ -74,6 +74,20 @@ def test_the_first_stop_when_all_pass(t: str, at_2_5: int, at_0_5: int) -> None:
         assert [rule.state(n, 0, 0) for n in (first - 1, first)] == [None, "PASS"]
 
 
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_without_replacement_in_whole_numbers(level: float) -> None:
+    """The prior-posterior ratio by rational arithmetic, for every beginning of small suites."""
+    error = 1 - Fraction(str(level))
+    for suite, drawn in ((n, t) for n in (1, 2, 11, 24) for t in range(n + 1)):
+        for passed in range(drawn + 1):
+            possible = range(passed, suite - drawn + passed + 1)
+            ways = [comb(total, passed) * comb(suite - total, drawn - passed) for total in possible]
+            # At the limit itself a total stays in.
+            kept = [k for k, way in zip(possible, ways, strict=True) if way * (drawn + 1) >= error * comb(suite, drawn)]
+            found = without_replacement.interval(passed, drawn - passed, 0, suite=suite, level=level)
+            assert found == (kept[0], kept[-1])
+
+
 def test_without_replacement_by_scipy() -> None:
     suite, passed, drawn = 120, 25, 30
     totals = np.arange(suite + 1)

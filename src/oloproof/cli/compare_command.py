@@ -36,6 +36,7 @@ from oloproof.reports.comparison import comparison_notes, comparison_tables
 from oloproof.reports.document import comparison_report_document
 from oloproof.reports.inert import inert
 from oloproof.reports.view import view
+from oloproof.stats.rounding import percent_of
 from oloproof.store import Store
 
 
@@ -194,7 +195,8 @@ def _print(found: _Found, *, as_json: bool) -> None:
 
     drawn = view(report, config=named_config(found.config))
     print(f"candidate {inert(comparison.candidate)}\nbaseline  {inert(comparison.baseline)}")
-    print(f"{comparison.pairs:,} cases of the baseline; intervals by Tango's score, {report.run.interval.level:.0%}")
+    level = percent_of(report.run.interval.level)
+    print(f"{comparison.pairs:,} cases of the baseline; intervals by Tango's score, {level}%")
     if found.notes:
         print()
     for note in found.notes:

@@ -11,7 +11,7 @@ from oloproof.model.measured import Measured, PassK, Quantile, Rate
 from oloproof.model.project import METADATA_PREFIX
 from oloproof.model.slice_values import NONE, UNPLACED
 from oloproof.stats.level import tail
-from oloproof.stats.rounding import percent_upper
+from oloproof.stats.rounding import percent_of, percent_upper
 
 LOW_CONFIDENCE = 0.9
 TOLERATED_EXCESS = 1.5
@@ -83,14 +83,14 @@ def error_advice(*, false_pass: float | None, false_fail: float | None, n: int, 
         if error is not None and error > TOLERATED_EXCESS * nominal:
             yield (
                 f"calls a system exactly at its bound {called} in {percent_upper(error)}% of suites of {n:,}"
-                f" cases, nominally {nominal:.1%}: consider `interval_method: exact`"
+                f" cases, nominally {percent_of(nominal)}%: consider `interval_method: exact`"
             )
 
 
 def _achieved_error(decision: Decision, policy: Policy) -> Iterator[str]:
     match decision.finding:
-        case RateFinding(false_pass=false_pass, false_fail=false_fail, n=n, basis=basis):
-            level = policy.confidence_level if basis is None else basis.level
+        case RateFinding(false_pass=false_pass, false_fail=false_fail, n=n):
+            level = policy.confidence_level
             for told in error_advice(false_pass=false_pass, false_fail=false_fail, n=n, level=level):
                 yield f"rule '{decision.rule}' {told}"
         case _:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from oloproof.errors import counted
 from oloproof.gates.demands import allowed_missing
+from oloproof.gates.regions import errors_of, rate_region, with_evidence
 from oloproof.gates.sides import OTHER, Side, amount, sides_of, so_many
 from oloproof.model.decision import (
     Equivalence,
@@ -26,8 +27,7 @@ from oloproof.model.decision import (
     Superiority,
 )
 from oloproof.stats import planning, quantile
-from oloproof.stats.boundaries import boundaries
-from oloproof.stats.rounding import achieved_error
+from oloproof.stats.rounding import achieved_error, percent_of
 
 MOST_CASES = 1_000_000
 """Beyond so many cases the number that a rule needs is not told."""
@@ -51,8 +51,19 @@ class _Way(NamedTuple):
     needed: str = ""
 
 
+class _Spent(NamedTuple):
+    """What a rule may err by on each side before it looks at all cases, and the level that it keeps nevertheless."""
+
+    early: float | None
+    level: float
+
+
 def outlook(rule: Rule, policy: Policy, *, n: int, q: Fraction | None) -> Outlook:
     """What ``n`` applicable cases could settle. ``q`` is the metric's quantile, None where it is a rate."""
+    return _outlook(rule, policy, n=n, q=q, spent=_Spent(None, policy.confidence_level))
+
+
+def _outlook(rule: Rule, policy: Policy, *, n: int, q: Fraction | None, spent: _Spent) -> Outlook:
     match rule:
         case _ if n == 0:
             text = "cannot be settled: no case applies"
@@ -61,7 +72,7 @@ def outlook(rule: Rule, policy: Policy, *, n: int, q: Fraction | None) -> Outloo
         case IntervalThreshold() if n < rule.min_cases:
             text = f"cannot be settled with {counted(n, 'case')}: min_cases is {rule.min_cases:,}"
         case IntervalThreshold():
-            text = _rate(rule, policy, n) if q is None else _quantile(rule, policy, n=n, q=q)
+            text = _rate(rule, policy, n, spent=spent) if q is None else _quantile(rule, policy, n=n, q=q)
         case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures():
             text = "depends on the baseline too: on how many of its cases pass here and fail there, and the reverse"
             if isinstance(rule, MaxNewFailures) and rule.confirm:
@@ -77,11 +88,11 @@ def evident_outlook(rule: IntervalThreshold, policy: Policy, *, n: int) -> Outlo
     from oloproof.stats import sequential  # most policies let no evidence settle a rule
 
     (_, share), *_ = sides_of(rule)
-    level = sequential.split(share, level=policy.confidence_level).final_level
-    found = outlook(rule, replace(policy, confidence_level=level), n=n, q=None)
-    return found._replace(
-        text=f"once the evidence is strong enough, else by all cases at {100 * level:g}%: {found.text}"
-    )
+    early, level = sequential.split(share, level=policy.confidence_level)
+    spent = _Spent(early, policy.confidence_level)
+    found = _outlook(rule, replace(policy, confidence_level=level), n=n, q=None, spent=spent)
+    text = f"once the evidence is strong enough, else by all cases at {percent_of(level)}%: {found.text}"
+    return found._replace(text=text)
 
 
 def _count(rule: ObservedCount, n: int) -> str:
@@ -96,31 +107,34 @@ def _count(rule: ObservedCount, n: int) -> str:
     return text if allowed >= min(n, most) else f"{text}; no PASS when more than {allowed:,} are missing"
 
 
-def _rate(rule: IntervalThreshold, policy: Policy, n: int) -> str:
+def _rate(rule: IntervalThreshold, policy: Policy, n: int, *, spent: _Spent) -> str:
     sides = sides_of(rule)
-    turns = [boundaries(n, share, method=policy.interval_method, level=policy.confidence_level) for _, share in sides]
+    region = rate_region(rule, n=n, method=policy.interval_method, level=policy.confidence_level)
+    turns = {"passes": (region.pass_from, region.fail_to), "failures": (n - region.pass_to, n - region.fail_from)}
     passes, fails, least = [], [], 0
-    for (side, share), turn in zip(sides, turns, strict=True):
-        least += n + 1 if turn.pass_from is None else turn.pass_from
+    for side, share in sides:
+        pass_from, fail_to = turns[side]
+        least += pass_from
         passes.append(
             _Way("", _needed(share, policy, side=side, to_pass=True))
-            if turn.pass_from is None
-            else _Way(f"from {so_many(turn.pass_from, side)} of {n:,}")
+            if pass_from > n
+            else _Way(f"from {so_many(pass_from, side)} of {n:,}")
         )
         fails.append(
             _Way("", _needed(share, policy, side=OTHER[side], to_pass=False))
-            if turn.fail_to is None
-            else _Way(f"from {so_many(n - turn.fail_to, OTHER[side])}")
+            if fail_to < 0
+            else _Way(f"from {so_many(n - fail_to, OTHER[side])}")
         )
     if len(sides) == 2 and least > n:
         passes = [_Way("", f"more: no interval of so few lies between {rule.min} and {rule.max}")]
     elif len(sides) == 1 and least <= n:
         others = f"at most {n - least:,}" if n > least else "none"
         passes = [_Way(f"{passes[0].seen} ({others} {_VERB[OTHER[sides[0][0]]]}ed or missing)")]
+    errors = errors_of(rule, region)
     error = achieved_error(
-        false_pass=max(turn.false_pass for turn in turns),
-        false_fail=max(turn.false_fail for turn in turns),
-        level=policy.confidence_level,
+        false_pass=with_evidence(errors.false_pass, spent.early),
+        false_fail=with_evidence(errors.false_fail, spent.early),
+        level=spent.level,
     )
     return f"{_settled(passes, fails, rule, n)}; {error}"
 

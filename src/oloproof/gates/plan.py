@@ -16,8 +16,7 @@ from oloproof.gates.demands import allowed_missing
 from oloproof.gates.foreseen import foreseen_stop
 from oloproof.gates.outlook import outlook
 from oloproof.gates.pairs import margins_of
-from oloproof.gates.regions import CountedRule, region_of
-from oloproof.gates.sides import sides_of
+from oloproof.gates.regions import CountedRule, errors_of, rate_region, region_of
 from oloproof.model.decision import (
     Equivalence,
     IntervalThreshold,
@@ -45,7 +44,6 @@ from oloproof.model.plan import (
     StoppedEarly,
 )
 from oloproof.stats import chances, planning, quantile
-from oloproof.stats.boundaries import boundaries
 from oloproof.stats.chances import Region
 from oloproof.stats.counts import failure_rate_bound
 from oloproof.stats.level import tail
@@ -159,8 +157,8 @@ def _needed(rule: CountedRule, policy: Policy, truth: Fraction, q: Fraction | No
 def _errors(rule: IntervalThreshold, policy: Policy, n: int) -> dict[str, Any]:
     """The achieved errors, of two bounds where they are larger."""
     level = policy.confidence_level
-    found = [boundaries(n, share, method=policy.interval_method, level=level) for _, share in sides_of(rule)]
-    false_pass, false_fail = max(each.false_pass for each in found), max(each.false_fail for each in found)
+    region = rate_region(rule, n=n, method=policy.interval_method, level=level)
+    false_pass, false_fail = errors_of(rule, region) if n else (0.0, 0.0)
     advice = "; ".join(error_advice(false_pass=false_pass, false_fail=false_fail, n=n, level=level))
     return {"false_pass": false_pass, "false_fail": false_fail, "nominal": tail(level), "advice": advice}
 
@@ -214,14 +212,16 @@ def pair_chances(
     rule: PairRule, scenario: Scenario, *, n: int, discordant: float, difference: float, level: float
 ) -> Chances:
     """How likely n pairs come to each verdict, of which the share ``discordant`` differs on average, by enumeration."""
-    if n < max(rule.min_cases, 1):
-        return Chances(0.0, 0.0, 1.0)
     fixed, broken = (discordant + difference) / 2, (discordant - difference) / 2
-    if isinstance(rule, MaxNewFailures):
+    if isinstance(rule, MaxNewFailures) and n:
         mostly = scenario.passing.get(rule.id, 1) >= Fraction(1, 2)
         counted = chances.of_staying_broken(fixed, broken, times=rule.confirm, mostly_passes=mostly)
-        region = Region(n, n - rule.max_new_failures, n, n - rule.max_new_failures - 1, n + 1)
+        unbroken = n - rule.max_new_failures
+        # What is newly broken is that, however few cases there are.
+        region = Region(n, unbroken if n >= rule.min_cases else n + 1, n, unbroken - 1, n + 1)
         return Chances(*chances.of_region(region, truth=1 - Fraction(counted)))
+    if n < max(rule.min_cases, 1) or isinstance(rule, MaxNewFailures):
+        return Chances(0.0, 0.0, 1.0)
     return _difference_chances(margins_of(rule), n, fixed, broken, level)
 
 
@@ -236,16 +236,15 @@ def _difference_chances(margins: tuple[float, float], n: int, fixed: float, brok
 def _pairs_needed(
     rule: PairRule, *, discordant: float, difference: float, level: float
 ) -> tuple[tuple[float, int | None], ...]:
-    """About how many pairs let the rule pass. One that asks for equivalence passes if both of its sides do."""
+    """About how many pairs let the rule pass."""
     if isinstance(rule, MaxNewFailures):
         return ()
-    margin = 0.0 if isinstance(rule, Superiority) else float(rule.margin)
-    both = isinstance(rule, Equivalence) and difference == 0
-    towards = -abs(difference) if isinstance(rule, Equivalence) else difference
+    at_least, at_most = margins_of(rule)
 
     def needed(chance: float) -> int | None:
-        each = (1 + chance) / 2 if both else chance
-        found = planning.pairs_needed(margin, discordant=discordant, difference=towards, chance=each, level=level)
+        found = planning.pairs_needed(
+            at_least, at_most=at_most, discordant=discordant, difference=difference, chance=chance, level=level
+        )
         return None if found is None else max(found, rule.min_cases)
 
     return tuple((chance, needed(chance)) for chance in POWERS)

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
-from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy
-from oloproof.stats import quantile
+from oloproof.model.decision import IntervalMethod, IntervalThreshold, ObservedCount, Policy
+from oloproof.stats import chances, quantile
 from oloproof.stats.boundaries import turns
 from oloproof.stats.chances import Region
 
 CountedRule = IntervalThreshold | ObservedCount
+
+
+class Errors(NamedTuple):
+    """How often a rule on a rate errs of a system exactly at its bound, of two at the one where that is more often.
+
+    Whatever a system's rate is, the rule calls it FAIL no more often than that while the rate keeps to the bounds; and
+    PASS, where there is one bound, no more often than that while it does not.
+    """
+
+    false_pass: float
+    false_fail: float
 
 
 def region_of(rule: CountedRule, policy: Policy, *, n: int, q: Fraction | None) -> Region | None:
@@ -28,18 +40,37 @@ def region_of(rule: CountedRule, policy: Policy, *, n: int, q: Fraction | None) 
         case IntervalThreshold() if n < rule.min_cases:
             return _undecided(n)
         case IntervalThreshold() if q is None:
-            return _of_rate(rule, policy, n)
+            return rate_region(rule, n=n, method=policy.interval_method, level=policy.confidence_level)
         case IntervalThreshold():
             return _of_quantile(rule, policy, n=n, q=q)
+
+
+def errors_of(rule: IntervalThreshold, region: Region) -> Errors:
+    """By enumeration, both ends of a rule with two bounds taken together. No rate is beyond 0 or 1, so there no PASS is
+    false."""
+    found = [
+        (chances.of_region(region, truth=Fraction(bound)), Fraction(bound) != last)
+        for bound, last in ((rule.min, 0), (rule.max, 1))
+        if bound is not None
+    ]
+    return Errors(
+        false_pass=max((each.passes for each, is_inside in found if is_inside), default=0.0),
+        false_fail=max((each.fails for each, _ in found), default=0.0),
+    )
+
+
+def with_evidence(error: float, early: float | None) -> float:
+    """The error of a rule's last look together with that of the evidence before it (None: there is none), which is at
+    most their sum."""
+    return min(1.0, error + (early or 0.0))
 
 
 def _undecided(n: int) -> Region:
     return Region(n, n + 1, n, -1, n + 1)
 
 
-def _of_rate(rule: IntervalThreshold, policy: Policy, n: int) -> Region:
-    """A rate of at most t is a share of failures of at least 1 − t."""
-    method, level = policy.interval_method, policy.confidence_level
+def rate_region(rule: IntervalThreshold, *, n: int, method: IntervalMethod, level: float) -> Region:
+    """The region of a rule on a rate. A rate of at most t is a share of failures of at least 1 − t."""
     pass_from, pass_to, fail_to, fail_from = 0, n, -1, n + 1
     if rule.min is not None:
         good, bad = turns(n, Fraction(rule.min), method=method, level=level)

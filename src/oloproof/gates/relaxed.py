@@ -61,7 +61,7 @@ def relaxations(policy: Policy | None, base: Policy) -> tuple[Relaxation, ...]:
 def _of_policy(policy: Policy, base: Policy) -> Iterator[Relaxation]:
     level, level_was = policy.confidence_level, base.confidence_level
     if level < level_was or (level > level_was and _lets_undecided_pass(policy)):
-        yield Relaxation(rule=None, key="confidence_level", now=f"{level:g}", was=f"{level_was:g}")
+        yield Relaxation(rule=None, key="confidence_level", now=str(level), was=str(level_was))
     if policy.interval_method != base.interval_method:  # each is the wider one somewhere: 72 of 72 at 0.95 pass exactly
         yield Relaxation(rule=None, key="interval_method", now=policy.interval_method, was=base.interval_method)
     reviewed = any(rule.requires_manual_review for rule in (*policy.rules, *base.rules))

@@ -12,6 +12,7 @@ from oloproof.model.comparison import Comparison
 from oloproof.model.decision import IntervalThreshold, ObservedCount, PairRule, Policy, Rule
 from oloproof.model.measured import Measured, Metric, Quantile, Rate
 from oloproof.model.plan import Scenario
+from oloproof.stats.rounding import percent_near
 
 # How many failures there are in truth, as a multiple of those that a rule allows, and with that on what share of pairs
 # two runs disagree where nothing else is known.
@@ -126,7 +127,7 @@ def _named(policy: Policy, assumed: Assumptions) -> Iterator[Scenario]:
 
 def _worded(assumed: Assumptions, at: int) -> str:
     def share(shares: Sequence[Fraction]) -> str:
-        return f"{float(100 * shares[min(at, len(shares) - 1)]):g}%"
+        return f"{percent_near(shares[min(at, len(shares) - 1)])}%"
 
     parts = [share(assumed.truths)] if assumed.truths else []
     return ", ".join([*parts, *(f"{metric} {share(shares)}" for metric, shares in assumed.by_metric.items())])

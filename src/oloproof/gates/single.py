@@ -13,6 +13,7 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from oloproof.gates.demands import Answer
+from oloproof.gates.regions import errors_of, rate_region, with_evidence
 from oloproof.model.decision import (
     Basis,
     CountFinding,
@@ -30,7 +31,6 @@ from oloproof.model.measured import PassK, Quantile
 from oloproof.model.stopping import Settled
 from oloproof.model.tally import Clusters, Tally
 from oloproof.stats import proportion, quantile, trials
-from oloproof.stats.boundaries import Boundaries, boundaries
 from oloproof.stats.counts import at_most_failures
 
 
@@ -49,27 +49,26 @@ def on_count(rule: ObservedCount, tally: Tally) -> tuple[Finding, Answer]:
 def on_rate(rule: IntervalThreshold, tally: Tally, policy: Policy, *, level: float) -> tuple[RateFinding, Answer]:
     """A bound on the rate of independent cases, in whole cases.
 
-    ``false_pass`` and ``false_fail`` are those of the bound at which they are larger, where both are given."""
+    ``false_pass`` and ``false_fail`` are those of :func:`errors_of`."""
     method = policy.interval_method
     lower, upper = proportion.interval(tally.passed, tally.failed, tally.missing, method=method, level=level)
     answers: list[Answer] = []
-    errors: list[Boundaries] = []
+    region = rate_region(rule, n=tally.n, method=method, level=level)
     if tally.n and rule.min is not None:
-        turn = boundaries(tally.n, Fraction(rule.min), method=method, level=level)
+        turn = region.pass_from, region.fail_to
         answers.append(_at_minimum(_side(turn, tally.passed, missing=tally.missing)))
-        errors.append(turn)
     if tally.n and rule.max is not None:
-        turn = boundaries(tally.n, 1 - Fraction(rule.max), method=method, level=level)
+        turn = tally.n - region.pass_to, tally.n - region.fail_from
         answers.append(_at_maximum(_side(turn, tally.failed, missing=tally.missing)))
-        errors.append(turn)
+    errors = errors_of(rule, region) if tally.n else None
     finding = RateFinding(
         tally=tally,
         minimum=_number(rule.min),
         maximum=_number(rule.max),
         lower=lower,
         upper=upper,
-        false_pass=max((turn.false_pass for turn in errors), default=None),
-        false_fail=max((turn.false_fail for turn in errors), default=None),
+        false_pass=None if errors is None else errors.false_pass,
+        false_fail=None if errors is None else errors.false_fail,
     )
     return finding, _together(answers)
 
@@ -78,7 +77,7 @@ def on_evidence(
     rule: IntervalThreshold, tally: Tally, policy: Policy, settled: Settled | None
 ) -> tuple[Finding, Answer]:
     """A rule that evidence may settle: by what there was when it did, else by the full run at what is left of the
-    level."""
+    level. ``false_pass`` and ``false_fail`` hold for both together."""
     from oloproof.stats import evidence, sequential  # a run that evidence cannot end does without
 
     minimum, maximum = _number(rule.min), _number(rule.max)
@@ -86,7 +85,11 @@ def on_evidence(
     early, final_level = sequential.split(threshold, level=policy.confidence_level)
     if settled is None or settled.by == "certainty" or early is None:
         finding, answer = on_rate(rule, tally, policy, level=final_level)
-        return replace(finding, basis=Basis(method=policy.interval_method, level=final_level)), answer
+        false_pass, false_fail = (
+            None if error is None else with_evidence(error, early) for error in (finding.false_pass, finding.false_fail)
+        )
+        basis = Basis(method=policy.interval_method, level=final_level)
+        return replace(finding, basis=basis, false_pass=false_pass, false_fail=false_fail), answer
     counted = Tally(settled.passed, settled.failed, settled.missing, tally.excluded)
     basis = Basis(method="anytime_mixture", level=float(1 - 2 * Fraction(str(early))))
     lower, upper = evidence.interval(counted.passed, counted.failed, counted.missing, level=basis.level)
@@ -157,11 +160,13 @@ def _by_interval(lower: float | None, upper: float | None, *, minimum: float | N
     return _together(answers)
 
 
-def _side(turn: Boundaries, good: int, *, missing: int) -> State:
-    """What ``good`` cases, and ``missing`` ones that might be, say of one bound of a rate."""
-    if turn.pass_from is not None and good >= turn.pass_from:
+def _side(turn: tuple[int, int], good: int, *, missing: int) -> State:
+    """What ``good`` cases, and ``missing`` ones that might be, say of one bound of a rate: it is kept from the first
+    number on, and broken up to the second."""
+    pass_from, fail_to = turn
+    if good >= pass_from:
         return "PASS"
-    if turn.fail_to is not None and good + missing <= turn.fail_to:
+    if good + missing <= fail_to:
         return "FAIL"
     return "INSUFFICIENT_EVIDENCE"
 

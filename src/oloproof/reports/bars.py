@@ -27,9 +27,10 @@ from oloproof.model.decision import (
 from oloproof.model.measured import Metric, Quantile, Rate
 from oloproof.model.run import Report
 from oloproof.model.tally import Distribution, PairTable, Tally
-from oloproof.reports.figures import Figures, figures, percent_of, quantity_text, run_figures
+from oloproof.reports.figures import Figures, figures, quantity_text, run_figures
 from oloproof.reports.inert import inert
 from oloproof.stats import paired
+from oloproof.stats.rounding import percent_of
 
 MOST_COLUMNS = 40
 """Columns of a drawn distribution."""

@@ -14,7 +14,7 @@ from oloproof.model.comparison import Comparison, Migration, QuantilePairs, Reru
 from oloproof.model.judgment import WORDS
 from oloproof.model.run import Report
 from oloproof.model.tally import Distribution, PairTable, Tally
-from oloproof.reports.figures import NOTHING, plain
+from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import inert
 from oloproof.reports.pairs import (
     PairRow,
@@ -25,6 +25,7 @@ from oloproof.reports.pairs import (
 )
 from oloproof.reports.shapes import Table
 from oloproof.stats import paired
+from oloproof.stats.rounding import plain
 
 FORMAT = "oloproof.comparison/v1"
 MOST_FLIPS = 20

@@ -17,7 +17,7 @@ from oloproof.model.run import IntervalChoice, Run
 from oloproof.model.stopping import Stopping
 from oloproof.model.tally import Clusters, Tally
 from oloproof.stats import proportion, quantile, trials
-from oloproof.stats.rounding import percent_estimate, percent_lower, percent_upper
+from oloproof.stats.rounding import percent_estimate, percent_lower, percent_of, percent_upper, plain
 
 NOTHING = "–"
 NO_BOUND = "no bound"
@@ -202,17 +202,6 @@ def time_text(seconds: int) -> str:
         return f"{minutes} min {rest} s" if minutes else f"{seconds} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min"
-
-
-def percent_of(share: str | float) -> str:
-    """A share, as it was written, in percent and without idle zeros: "0.95" and 0.95 are "95"."""
-    return plain(Decimal(str(share)).scaleb(2))
-
-
-def plain(number: Decimal) -> str:
-    """A decimal in groups of three digits, without exponent and without idle zeros: ``12,000.5``."""
-    text = f"{number:,f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def total(metrics: Iterable[Metric]) -> Tally:

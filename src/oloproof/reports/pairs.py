@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import assert_never
 
 from msgspec import Struct
@@ -10,11 +11,11 @@ from msgspec import Struct
 from oloproof.model.comparison import Comparison, SlicePairs
 from oloproof.model.decision import NoBaseline, PairFinding, PairReason
 from oloproof.model.tally import PairTable
-from oloproof.reports.figures import NOTHING, percent_of
+from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import inert
 from oloproof.stats import paired
 from oloproof.stats.multiplicity import adjusted_in_family
-from oloproof.stats.rounding import percent_lower, percent_upper
+from oloproof.stats.rounding import MOST_DIGITS, percent_estimate, percent_lower, percent_of, percent_upper
 
 
 class PairRow(Struct, frozen=True, kw_only=True):
@@ -57,24 +58,26 @@ class SliceTest(Struct, frozen=True, kw_only=True):
 
 
 def difference_text(table: PairTable) -> str:
-    """The candidate's rate minus the baseline's, signed, over the pairs with both verdicts."""
-    known = table.difference
-    return NOTHING if known is None else f"{known * 100:+.1f}%"
+    """The candidate's rate minus the baseline's, signed, over the pairs with both verdicts: to the nearest, 0 and 100
+    only where it is that."""
+    known, more = table.n - table.missing, table.fixed - table.broken
+    return f"{'-' if more < 0 else '+'}{percent_estimate(abs(more), known)}%" if known else NOTHING
 
 
-def interval_text(bounds: tuple[float, float]) -> str:
-    """Bounds of a difference, rounded outward."""
-    return f"[{signed_lower(bounds[0])}, {signed_upper(bounds[1])}]"
+def interval_text(bounds: tuple[float, float], *, digits: int = 1) -> str:
+    """Bounds of a difference in percent, rounded outward."""
+    lower, upper = bounds
+    return f"[{signed_lower(lower, digits=digits)}%, {signed_upper(upper, digits=digits)}%]"
 
 
-def signed_lower(bound: float) -> str:
-    """A lower bound of a difference, rounded down: ``-3.7%``, ``+1.2%``."""
-    return f"+{percent_lower(bound)}%" if bound >= 0 else f"-{percent_upper(-bound)}%"
+def signed_lower(bound: float, *, digits: int = 1) -> str:
+    """A lower bound of a difference in percent, rounded down: ``-3.7``, ``+1.2``."""
+    return f"+{percent_lower(bound, digits=digits)}" if bound >= 0 else f"-{percent_upper(-bound, digits=digits)}"
 
 
-def signed_upper(bound: float) -> str:
-    """An upper bound of a difference, rounded up."""
-    return f"+{percent_upper(bound)}%" if bound >= 0 else f"-{percent_lower(-bound)}%"
+def signed_upper(bound: float, *, digits: int = 1) -> str:
+    """An upper bound of a difference in percent, rounded up."""
+    return f"+{percent_upper(bound, digits=digits)}" if bound >= 0 else f"-{percent_lower(-bound, digits=digits)}"
 
 
 def counts_text(table: PairTable) -> str:
@@ -144,7 +147,7 @@ def pair_reason_in_words(finding: PairFinding | NoBaseline, reason: PairReason) 
     """Why a rule that compares is decided as it is."""
     if isinstance(finding, NoBaseline):
         return "there is no baseline to compare with: `run --baseline BASELINE`"
-    bounds = interval_text((finding.lower, finding.upper))
+    bounds = _bounds(finding, reason)
     broken = f"{finding.table.broken:,} newly broken{_confirmed(finding)}, {finding.limit or 0:,} allowed"
     match reason:
         case "difference_above_zero":
@@ -168,6 +171,26 @@ def pair_reason_in_words(finding: PairFinding | NoBaseline, reason: PairReason) 
             return "there is no baseline to compare with"
         case _ as never:
             assert_never(never)
+
+
+def _bounds(finding: PairFinding, reason: PairReason) -> str:
+    """The interval, with the decimals that it takes to see on which side of the margin it lies."""
+    bounds = finding.lower, finding.upper
+    margin, is_two_sided = Decimal(str(finding.margin or 0)) * 100, finding.kind == "equivalence"
+
+    def is_seen(digits: int) -> bool:
+        lower, upper = Decimal(signed_lower(bounds[0], digits=digits)), Decimal(signed_upper(bounds[1], digits=digits))
+        match reason:
+            case "difference_above_zero":
+                return lower > 0
+            case "difference_within_margin":
+                return lower >= -margin and (upper <= margin or not is_two_sided)
+            case "difference_beyond_margin":
+                return upper < -margin or (lower > margin and is_two_sided)
+            case _:
+                return True
+
+    return interval_text(bounds, digits=next(filter(is_seen, range(1, MOST_DIGITS + 1)), 1))
 
 
 def _confirmed(finding: PairFinding) -> str:

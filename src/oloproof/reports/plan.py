@@ -24,11 +24,12 @@ from oloproof.model.plan import (
     SuitePlan,
 )
 from oloproof.model.run import Report
-from oloproof.reports.figures import NOTHING, percent_of
+from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import inert
 from oloproof.reports.settling import Settling, settling_document, settling_in_words, settling_of
 from oloproof.reports.shapes import Table
 from oloproof.reports.words import proven, subject
+from oloproof.stats.rounding import percent_near, percent_of
 
 FORMAT = "oloproof.plan/v1"
 
@@ -106,7 +107,7 @@ def _rule_block(rule: AnyPlan, *, level: float, flips: bool, settling: str) -> B
         case CountPlan() if rule.n:
             lines.append(f"what a PASS without a failure proves: {proven(rule.n, level=level)}")
         case PairPlan(agreeing_needs=int() as needed):
-            lines.append(f"no PASS with fewer than {needed:,} pairs, even if the runs agree on all of them")
+            lines.append(f"if the runs agree on all pairs, a PASS takes {needed:,} of them")
         case _:
             pass
     if settling:
@@ -156,7 +157,7 @@ def _chances(chances: Chances, *, flips: bool) -> tuple[str, ...]:
 
 
 def _share(share: Fraction) -> str:
-    return f"{float(100 * share):.6g}%"
+    return f"{percent_near(share)}%"
 
 
 def _needed_text(needed: Needed) -> str:

@@ -9,9 +9,10 @@ from oloproof.errors import counted
 from oloproof.model.decision import Basis, Decision, RateFinding
 from oloproof.model.run import Report, Run
 from oloproof.model.stopping import Saved, Settled, Stopping
-from oloproof.reports.figures import full_run, percent_of, quantity_text, time_text
+from oloproof.reports.figures import full_run, quantity_text, time_text
 from oloproof.reports.inert import inert
 from oloproof.reports.shapes import Fact
+from oloproof.stats.rounding import percent_of
 
 STOPPING_LABELS = ("early stopping", "saved", "full run")
 

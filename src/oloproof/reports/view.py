@@ -31,7 +31,6 @@ from oloproof.reports.figures import (
     figures,
     interval_name,
     interval_text,
-    percent_of,
     run_figures,
     time_text,
     total,
@@ -44,6 +43,7 @@ from oloproof.reports.rest import report_tests, rest_note, rest_table
 from oloproof.reports.settling import settling_in_words
 from oloproof.reports.shapes import Fact, Table
 from oloproof.reports.stopping import stopping_facts
+from oloproof.stats.rounding import percent_of
 
 
 class MetricRow(Struct, frozen=True, kw_only=True):

@@ -30,25 +30,25 @@ from oloproof.model.decision import (
 )
 from oloproof.model.measured import Metric, Quantile, Rate
 from oloproof.model.run import Report
-from oloproof.reports.figures import NO_BOUND, NOTHING, interval_text, percent_of, plain
+from oloproof.reports.figures import NO_BOUND, NOTHING, interval_text
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.pairs import pair_reason_in_words
 from oloproof.reports.stopping import settled_in_words
 from oloproof.stats import quantile, rounding
 from oloproof.stats.counts import failure_rate_bound
 from oloproof.stats.level import tail
-from oloproof.stats.rounding import percent_estimate, percent_lower, percent_upper
+from oloproof.stats.rounding import MOST_DIGITS, percent_estimate, percent_lower, percent_of, percent_upper, plain
 
 IntervalFinding = RateFinding | QuantileFinding | PassKFinding
 Relation = Callable[[Decimal, Decimal], bool]
 
-_MOST_DIGITS = 10
 _MOST_CAUSES = 10
 
 
 class Subject(Struct, frozen=True, kw_only=True):
     """A decision with what it is about: the rule as written and the metric's counts, None where neither is known.
-    ``compared`` says that there was a baseline, ``whole`` that the run could be compared with one."""
+    ``level`` is of the interval that decided, ``promised`` that of the policy where it is another. ``compared`` says
+    that there was a baseline, ``whole`` that the run could be compared with one."""
 
     decision: Decision
     rule: Rule | None
@@ -57,6 +57,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     method: IntervalMethod = "wilson"
     compared: bool = False
     whole: bool = True
+    promised: float | None = None
 
     def limit(self, threshold: float | None) -> str:
         """A threshold as it was written: ``70%``, ``12 steps``."""
@@ -80,7 +81,7 @@ class Subject(Struct, frozen=True, kw_only=True):
         if isinstance(self.metric, Quantile):
             return self.limit(bound)
         limit = Decimal(str(threshold or 0)).scaleb(2)
-        texts = (percent(bound, digits=digits) for digits in range(1, _MOST_DIGITS + 1))
+        texts = (percent(bound, digits=digits) for digits in range(1, MOST_DIGITS + 1))
         return next((text for text in texts if holds(Decimal(text), limit)), percent(bound)) + "%"
 
 
@@ -102,6 +103,7 @@ def achieved_error(subject: Subject) -> str:
             side = percent_of(tail(level))
             return f"such evidence is wrong in at most {side}% of runs on each side, at whatever moment one looks"
         case RateFinding(false_pass=false_pass, false_fail=false_fail):
+            level = subject.promised or level
             return rounding.achieved_error(false_pass=false_pass, false_fail=false_fail, level=level)
         case QuantileFinding() | PassKFinding():
             return ""
@@ -151,6 +153,7 @@ def subject(report: Report, decision: Decision) -> Subject:
         rule=next((rule for rule in rules if rule.id == decision.rule), None),
         metric=next((metric for metric in report.measured.metrics if metric.id == decision.metric), None),
         level=level if basis is None else basis.level,
+        promised=None if basis is None else level,
         method=report.run.interval.method if report.policy is None else report.policy.interval_method,
         compared=report.comparison is not None,
         whole=report.run.is_concluded and not report.run.partial,

@@ -28,26 +28,26 @@ are taken larger by this share."""
 
 def cdf(k: int, *, n: int, p: Fraction) -> float:
     """P(X ≤ k) for X ~ Binomial(n, p); p in [0, 1], any k."""
-    first, masses = _masses(n, p)
-    return fsum(masses[: max(0, k + 1 - first)])
+    first, found = masses(n, p)
+    return fsum(found[: max(0, k + 1 - first)])
 
 
 def sf(k: int, *, n: int, p: Fraction) -> float:
     """P(X > k) for X ~ Binomial(n, p), summed from its own side and therefore precise where it is small."""
-    first, masses = _masses(n, p)
-    return fsum(masses[max(0, k + 1 - first) :])
+    first, found = masses(n, p)
+    return fsum(found[max(0, k + 1 - first) :])
 
 
 def between(low: int, high: int, *, n: int, p: Fraction) -> float:
     """P(low ≤ X ≤ high); 0 where low > high."""
-    first, masses = _masses(n, p)
-    return fsum(masses[max(0, low - first) : max(0, high + 1 - first)])
+    first, found = masses(n, p)
+    return fsum(found[max(0, low - first) : max(0, high + 1 - first)])
 
 
 def where(holds: Callable[[int], bool], *, n: int, p: Fraction) -> float:
     """The probability of the outcomes for which ``holds``."""
-    first, masses = _masses(n, p)
-    return fsum(mass for k, mass in enumerate(masses, first) if holds(k))
+    first, found = masses(n, p)
+    return fsum(mass for k, mass in enumerate(found, first) if holds(k))
 
 
 def tail_size(limit: float, *, n: int, p: Fraction) -> int:
@@ -55,8 +55,8 @@ def tail_size(limit: float, *, n: int, p: Fraction) -> int:
 
     That is the largest r with P(X < r) ≤ limit, for 0 ≤ limit < 1; a tie counts as within the limit.
     """
-    first, masses = _masses(n, p)
-    return first + bisect_right(list(accumulate(masses)), limit * (1 + ROUNDING))
+    first, found = masses(n, p)
+    return first + bisect_right(list(accumulate(found)), limit * (1 + ROUNDING))
 
 
 def tails(k: NDArray[np.int64], *, n: NDArray[np.int64], p: float) -> NDArray[np.float64]:
@@ -71,8 +71,8 @@ def tails(k: NDArray[np.int64], *, n: NDArray[np.int64], p: float) -> NDArray[np
     return found
 
 
-def _masses(n: int, p: Fraction) -> tuple[int, list[float]]:
-    """The smallest outcome whose mass is worth keeping, and the masses from it upwards."""
+def masses(n: int, p: Fraction) -> tuple[int, list[float]]:
+    """The smallest outcome whose mass is worth keeping, and the masses from it upwards, which sum to 1."""
     success, failure = float(p), float(1 - p)
     mode = min(n, int((n + 1) * p))
     below: list[float] = []

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from fractions import Fraction
+from math import ulp
 from typing import NamedTuple
 
 from oloproof.stats import binomial
 from oloproof.stats.proportion import Method, interval
+
+_SMALLEST = ulp(0.0)
 
 
 class Boundaries(NamedTuple):
@@ -57,8 +60,9 @@ def turns(
         return None, None
 
     # Compared as doubles: where a bound equals the threshold in exact arithmetic (one failure of one case under the
-    # exact method, 0.975), the binary tail of the double must not decide.
-    bar = float(threshold)
+    # exact method, 0.975), the binary tail of the double must not decide. A threshold above 0 stays above it, also
+    # where no double is so small: no pass at all would reach it else.
+    bar = max(float(threshold), _SMALLEST) if threshold else 0.0
 
     def lower_reaches(k: int) -> bool:
         return interval(k, n - k, 0, method=method, level=level)[0] >= bar

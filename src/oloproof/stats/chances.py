@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import sqrt
+from math import fsum, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from oloproof.stats import binomial
@@ -70,9 +70,13 @@ def of_region(region: Region, *, truth: Fraction) -> Chances:
     A rule on a quantile is such a rule about the cases within its bound, and one on observed counts, failures or new
     failures, is PASS from n − F on and FAIL up to n − F − 1.
     """
-    passes = binomial.between(region.pass_from, region.pass_to, n=region.n, p=truth)
-    fails = binomial.cdf(region.fail_to, n=region.n, p=truth) + binomial.sf(region.fail_from - 1, n=region.n, p=truth)
-    return _chances(passes, fails)
+    first, found = binomial.masses(region.n, truth)
+
+    def between(low: int, high: int) -> float:
+        return fsum(found[max(0, low - first) : max(0, high + 1 - first)])
+
+    fails = between(0, region.fail_to) + between(region.fail_from, region.n)
+    return _chances(between(region.pass_from, region.pass_to), fails)
 
 
 def of_difference(
@@ -86,8 +90,10 @@ def of_difference(
     import numpy as np
 
     discordant = min(1.0, fixed + broken)
-    masses = _masses(n, discordant)
-    sizes = np.flatnonzero(masses > _NEGLIGIBLE)
+    first, found = binomial.masses(n, Fraction(discordant))
+    masses = np.array(found)
+    common = np.flatnonzero(masses > _NEGLIGIBLE)
+    sizes = first + common
     given = _Given(sizes, n=n, share=broken / discordant if discordant else 0.0, half_width=z(level))
     above_least, below_least = given.lower_exceeds(at_least), given.upper_falls_below(at_least)
     within, outside = given.fewer_than(above_least), given.at_least(below_least)
@@ -95,7 +101,7 @@ def of_difference(
         above_most, below_most = given.lower_exceeds(at_most), given.upper_falls_below(at_most)
         within = np.where(below_most < above_least, within - given.fewer_than(below_most), 0.0)
         outside = outside + given.fewer_than(above_most)
-    weights = masses[sizes]
+    weights = masses[common]
     return _chances(float((weights * within).sum()), float((weights * outside).sum()))
 
 
@@ -142,17 +148,6 @@ class _Given:
             reached = (middle > self._sizes) | holds(self._sizes - broken, broken)
             low, high = np.where(reached, low, np.minimum(middle + 1, high)), np.where(reached, middle, high)
         return low
-
-
-def _masses(n: int, p: float) -> NDArray[np.float64]:
-    """P(X = 0), …, P(X = n) for X ~ Binomial(n, p)."""
-    import numpy as np
-    from scipy.special import gammaln, xlog1py, xlogy
-
-    k = np.arange(n + 1)
-    logs = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)
-    masses: NDArray[np.float64] = np.exp(logs)
-    return masses
 
 
 def _chances(passes: float, fails: float) -> Chances:

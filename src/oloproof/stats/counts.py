@@ -6,6 +6,7 @@ is settled when all of these have the same answer.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import expm1, log
 from typing import Literal
 
@@ -27,4 +28,4 @@ def failure_rate_bound(n: int, *, level: float = 0.95) -> float:
     A suite's PASS speaks of that suite; this is what it says of the cases that were not in it. 0.95 gives about 3/n.
     ``n`` is at least 1.
     """
-    return -expm1(log(1 - level) / n)
+    return -expm1(log(1 - Fraction(str(level))) / n)

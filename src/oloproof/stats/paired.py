@@ -19,7 +19,7 @@ from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from oloproof.stats import quantile
+from oloproof.stats import binomial, quantile
 from oloproof.stats.counts import State, at_most_failures
 from oloproof.stats.level import z
 from oloproof.stats.quantile import QuantileInterval
@@ -35,6 +35,11 @@ _HALVINGS = 60
 
 # From here on importing numpy costs less than it saves.
 _LARGE_BATCH = 1000
+
+# Beyond so many discordant pairs whole numbers have too many digits.
+_LARGE_COUNT = 5000
+
+_HALF = Fraction(1, 2)
 
 
 class Pairs(NamedTuple):
@@ -234,11 +239,14 @@ def _closest_to_even(pairs: Pairs) -> tuple[int, int]:
 
 
 def _even(k: int, n: int) -> tuple[float, float]:
-    """P(X ≤ k) and P(X = k) for X ~ Binomial(n, ½) and 0 ≤ k ≤ n, in whole numbers until the end.
+    """P(X ≤ k) and P(X = k) for X ~ Binomial(n, ½) and 0 ≤ k ≤ n, in whole numbers until the end, which take minutes
+    where n is in the millions: from some n on, by the ratios of neighbouring masses.
 
     The tail is summed from the largest term down to where the rest is lost in it. Half of the outcomes are mirror
     images of the others, so the longer tail is what the shorter one leaves.
     """
+    if n > _LARGE_COUNT:
+        return binomial.cdf(k, n=n, p=_HALF), binomial.between(k, k, n=n, p=_HALF)
     at = comb(n, k)
     if 2 * k < n:
         return _summed(at, k, n), at / (1 << n)

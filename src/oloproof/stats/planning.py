@@ -176,23 +176,29 @@ def settle_pairs(pairs: Pairs, *, at_least: float, at_most: float = 1.0, level: 
 
 
 def pairs_needed(
-    margin: float, *, discordant: float, difference: float = 0.0, chance: float = 0.8, level: float = 0.95
+    at_least: float,
+    *,
+    at_most: float = 1.0,
+    discordant: float,
+    difference: float = 0.0,
+    chance: float = 0.8,
+    level: float = 0.95,
 ) -> int | None:
-    """About how many pairs show, with so much probability, that a candidate is not worse by ``margin``, where in truth
-    it is better by ``difference``; None where it is worse by the margin or more.
+    """About how many pairs show, with so much probability, that the difference lies within [at_least, at_most], where
+    in truth it is ``difference`` and the share ``discordant`` of the pairs differs; None where it does not lie within,
+    or where 16 million are not enough.
 
-    n = (z √ψ + z_chance √(ψ − d²))² / (δ + d)² where the share ψ of the pairs is discordant, by the normal
-    approximation to b − c (Miettinen 1968; for d = 0 it is (z + z_chance)² ψ / δ²); and at least z² (1 − δ) / δ, which
-    the score interval wants where no pair is discordant. A margin of 0 asks that the candidate is shown to be better.
+    For one side n = (z √v + z_chance √(ψ − d²))² / (d − x)², by the normal approximation to b − c. Its variance a pair
+    is ψ − d² in truth, and v, that of the score interval under a difference of x, is taken at the pairs that are to be
+    expected (Nam 1997): where no pair is discordant that is :func:`agreeing_needed`. With two sides, the chances to
+    miss either add up.
     """
-    from statistics import NormalDist
-
-    distance = margin + difference
-    if distance <= 0:
+    if not at_least < difference < at_most:
         return None
-    spread = sqrt(max(0.0, discordant - difference**2))
-    approximate = ((z(level) * sqrt(discordant) + NormalDist().inv_cdf(chance) * spread) / distance) ** 2
-    return ceil(max(approximate, agreeing_needed(margin, level=level) or 0))
+    table = Pairs()
+    fixed, broken = (discordant + difference) / 2, (discordant - difference) / 2
+    course = _Course(table, fixed=fixed, broken=broken, at_least=at_least, at_most=at_most, half_width=z(level))
+    return _smallest(lambda n: n > 0 and course.missed(n) <= 1 - chance, limit=_NEVER)
 
 
 def agreeing_needed(margin: float, *, level: float = 0.95) -> int | None:
@@ -302,21 +308,57 @@ def _likely(passed: int, failed: int, missing: int, *, turns: Turns) -> int | No
 
 
 def _likely_pairs(pairs: Pairs, *, at_least: float, at_most: float, level: float) -> int | None:
-    """See :class:`PairSettling`: b − c of m further pairs is taken as normal with mean m D and variance m (ψ − D²)."""
-    from statistics import NormalDist
-
+    """See :class:`PairSettling`: the further pairs are fixed and broken as often as those in hand."""
     known = pairs.both_pass + pairs.fixed + pairs.broken + pairs.both_fail
     if not known:
         return None
-    difference, discordant = (pairs.fixed - pairs.broken) / known, (pairs.fixed + pairs.broken) / known
-    spread = sqrt(max(0.0, discordant - difference**2))
-    unlikely = NormalDist().inv_cdf(_LIKELY)
-    below, above = difference < at_least, difference > at_most
+    fixed, broken = pairs.fixed / known, pairs.broken / known
+    course = _Course(pairs, fixed=fixed, broken=broken, at_least=at_least, at_most=at_most, half_width=z(level))
+    return _smallest(lambda more: course.missed(more) <= 1 - _LIKELY, limit=_FAR)
 
-    def enough(more: int) -> bool:
-        total, net, open_ = pairs.n + more, pairs.fixed - pairs.broken + more * difference, pairs.n - known
-        over, under = net - total * at_least, total * at_most - net
-        distance = -over if below else -under if above else min(over, under)
-        return distance - open_ >= z(level) * sqrt(total * discordant) + unlikely * spread * sqrt(more)
 
-    return _smallest(enough, limit=_FAR)
+class _Course(NamedTuple):
+    """Where the interval of a difference goes if to ``pairs`` come further ones that are ``fixed`` and ``broken`` with
+    these shares."""
+
+    pairs: Pairs
+    fixed: float
+    broken: float
+    at_least: float
+    at_most: float
+    half_width: float
+
+    def missed(self, more: int) -> float:
+        """About how likely the interval is not where the shares lead to, wholly within the bounds or wholly beyond."""
+        difference = self.fixed - self.broken
+        if difference < self.at_least:
+            distances = [self._under(self.at_least, more)]
+        elif difference > self.at_most:
+            distances = [self._over(self.at_most, more)]
+        else:
+            distances = [self._over(self.at_least, more)]
+            if self.at_most < 1:
+                distances.append(self._under(self.at_most, more))
+        spread = sqrt(max(0.0, self.fixed + self.broken - difference**2) * more)
+        return sum(_beyond(distance, spread) for distance in distances)
+
+    def _over(self, bar: float, more: int) -> float:
+        """How far the lower bound is above the bar, in pairs."""
+        table = self.pairs.worst()
+        fixed, broken = table.fixed + more * self.fixed, table.broken + more * self.broken
+        return paired.margin(bar, fixed=fixed, broken=broken, n=table.n + float(more), half_width=self.half_width)
+
+    def _under(self, bar: float, more: int) -> float:
+        """How far the upper bound is below it."""
+        table = self.pairs.best()
+        fixed, broken = table.fixed + more * self.fixed, table.broken + more * self.broken
+        return paired.margin(-bar, fixed=broken, broken=fixed, n=table.n + float(more), half_width=self.half_width)
+
+
+def _beyond(distance: float, spread: float) -> float:
+    """The chance that a normal deviation of this spread exceeds the distance."""
+    from statistics import NormalDist
+
+    if spread == 0:
+        return 0.0 if distance >= 0 else 1.0
+    return NormalDist().cdf(-distance / spread)

@@ -18,8 +18,7 @@ from fractions import Fraction
 from math import log
 from typing import Literal, NamedTuple
 
-from oloproof.stats import evidence
-from oloproof.stats.boundaries import boundaries
+from oloproof.stats import boundaries, evidence
 from oloproof.stats.level import tail
 from oloproof.stats.proportion import Method
 
@@ -112,8 +111,8 @@ class Performance(NamedTuple):
 
 def curtailed(n: int, threshold: Fraction, *, method: Method = "wilson", level: float = 0.95) -> Stopping:
     """The full run's rule "the pass rate is at least ``threshold``", stopped when it is certain."""
-    rule = boundaries(n, threshold, method=method, level=level)
-    return Stopping(n, threshold, rule.pass_from, rule.fail_to, early=None)
+    pass_from, fail_to = boundaries.turns(n, threshold, method=method, level=level)
+    return Stopping(n, threshold, pass_from, fail_to, early=None)
 
 
 def hybrid(n: int, threshold: Fraction, *, method: Method = "wilson", level: float = 0.95) -> Stopping:

@@ -9,12 +9,9 @@ below it are an anytime-valid set. It speaks of this suite, not of the cases tha
 
 from __future__ import annotations
 
-from math import inf, log
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from bisect import bisect_left
+from fractions import Fraction
+from math import inf, lgamma, log, ulp
 
 
 def interval(passed: int, failed: int, missing: int, *, suite: int, level: float = 0.95) -> tuple[int, int]:
@@ -26,24 +23,30 @@ def interval(passed: int, failed: int, missing: int, *, suite: int, level: float
     if not 0 < level < 1:
         raise ValueError(f"a confidence level lies between 0 and 1, it cannot be {level}")
     launched = passed + failed + missing
-    limit = log(1 - level) - log(launched + 1)
-    lowest = (_log_masses(passed, launched, suite=suite) > limit).nonzero()[0][0]
-    highest = (_log_masses(passed + missing, launched, suite=suite) > limit).nonzero()[0][-1]
-    return int(lowest), int(highest)
+    # The logarithms of factorials are rounded: a total that is at the limit but for that stays in.
+    limit = log(1 - Fraction(str(level))) - log(launched + 1) - 16 * ulp(lgamma(suite + 1))
+    best = passed + missing
+    return (
+        _first(passed, launched, suite=suite, limit=limit),
+        suite - _first(launched - best, launched, suite=suite, limit=limit),
+    )
 
 
-def _log_masses(passed: int, launched: int, *, suite: int) -> NDArray[np.float64]:
-    """For each total K = 0 … suite, log P(s passes among the first t | K); −∞ where that cannot be."""
-    import numpy as np
-    from scipy.special import gammaln
+def _first(passed: int, launched: int, *, suite: int, limit: float) -> int:
+    """The least total that is likelier than the limit. The probability rises up to the observed share of the suite."""
+    least, most = passed, suite - launched + passed
+    likeliest = min(most, (suite + 1) * passed // launched) if launched else least
+    totals = range(least, likeliest + 1)
+    return least + bisect_left(totals, True, key=lambda total: _log_mass(passed, launched, suite, total) > limit)
 
-    def log_comb(n: NDArray[np.int64], k: int) -> NDArray[np.float64]:
-        logs: NDArray[np.float64] = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        return logs
 
-    totals = np.arange(suite + 1)
-    possible = (totals >= passed) & (totals <= suite - launched + passed)
-    inside = totals[possible]
-    masses = np.full(suite + 1, -inf)
-    masses[possible] = log_comb(inside, passed) + log_comb(suite - inside, launched - passed)
-    return masses - log_comb(np.array([suite]), launched)
+def _log_mass(passed: int, launched: int, suite: int, total: int) -> float:
+    """log P(s passes among the first t | K); −∞ where that cannot be."""
+    if not passed <= total <= suite - launched + passed:
+        return -inf
+    chosen = _log_comb(total, passed) + _log_comb(suite - total, launched - passed)
+    return chosen - _log_comb(suite, launched)
+
+
+def _log_comb(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

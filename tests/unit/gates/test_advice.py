@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from oloproof.gates import decide, policy_warnings, warnings
+from oloproof.gates.advice import error_advice
 from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, RateFinding, Rule
 from oloproof.model.measured import Measured, Metric, Quantile, Rate, SliceGroup
 from oloproof.model.tally import Distribution, Tally
@@ -64,6 +65,8 @@ def test_achieved_error() -> None:
         "rule 'floor' calls a system exactly at its bound FAIL in 9.6% of suites of 10 cases, nominally 2.5%:"
         " consider `interval_method: exact`"
     )
+    (message,) = error_advice(false_pass=0.0, false_fail=0.02, n=10, level=0.975)
+    assert "in 2.0% of suites of 10 cases, nominally 1.25%:" in message
     (line,) = (decision.finding for decision in decide(Measured(cases=30, metrics=(THIRTY,)), Policy(rules=(SEVENTY,))))
     assert isinstance(line, RateFinding)
     beside = achieved_error(false_pass=line.false_pass, false_fail=line.false_fail, level=0.95)

@@ -193,6 +193,13 @@ def test_a_rule_that_evidence_may_settle_is_said_as_all_its_cases_decide_it(
             assert decision.state == rate_by_the_sentence(text, passed, failed, missing)
 
 
+def test_the_sentence_on_evidence_tells_the_error_of_both_and_the_level_as_it_is() -> None:
+    said = evident_outlook(threshold(min="0.8"), Policy(rules=(threshold(min="0.8"),)), n=1000).text
+    assert said.endswith("error at the bound: false pass 2.6%, false fail 2.9% (nominal 2.5%)")
+    strict = Policy(rules=(threshold(min="0.8"),), confidence_level=0.9999999)
+    assert "else by all cases at 99.999992%" in evident_outlook(threshold(min="0.8"), strict, n=1000).text
+
+
 # --- the words -----------------------------------------------------------------------------------------------------
 
 ERROR = "error at the bound: false pass {}%, false fail {}% (nominal 2.5%)"
@@ -241,7 +248,7 @@ ERROR = "error at the bound: false pass {}%, false fail {}% (nominal 2.5%)"
             {"min": "0.45", "max": "0.55"},
             40,
             "cannot PASS with 40 cases: it needs more: no interval of so few lies between 0.45 and 0.55; FAIL from 29"
-            " failures or from 29 passes; " + ERROR.format("2.0", "1.8"),
+            " failures or from 29 passes; " + ERROR.format("0.0", "1.9"),
         ),
     ],
 )

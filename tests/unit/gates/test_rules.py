@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,13 @@ from oloproof.model.decision import (
     ObservedCount,
     Policy,
     QuantileFinding,
+    RateFinding,
     Rule,
 )
 from oloproof.model.measured import Measured, Quantile, Rate
+from oloproof.model.stopping import Stopping
 from oloproof.model.tally import Distribution, Tally
-from oloproof.stats import proportion
+from oloproof.stats import proportion, sequential
 from oloproof.stats.boundaries import boundaries
 
 GOLDEN = Path(__file__).resolve().parents[3].parent / "shared" / "design" / "statistics_golden.json"
@@ -148,11 +151,38 @@ def test_achieved_errors_are_those_at_the_bound() -> None:
     assert (below.false_pass, below.false_fail) == (at_minimum.false_pass, at_minimum.false_fail)
     above = decided(rate(7, 33), interval_rule(max="0.2")).finding
     assert (above.false_pass, above.false_fail) == (at_minimum.false_pass, at_minimum.false_fail)
-    at_other = boundaries(40, Fraction("0.05"))
-    both = decided(rate(33, 7), interval_rule(min="0.05", max="0.2")).finding
-    assert both.false_pass == max(at_minimum.false_pass, at_other.false_pass)
-    assert both.false_fail == max(at_minimum.false_fail, at_other.false_fail)
     assert decided(rate(), interval_rule(min="0.8")).finding.false_pass is None
+
+
+@pytest.mark.parametrize(("low", "high"), [("0.5", "0.9"), ("0.8", "0.8"), ("0.05", "0.2"), ("0", "0.7"), ("0.3", "1")])
+def test_a_rule_with_two_bounds_errs_at_either_end(low: str, high: str) -> None:
+    """By trying every outcome: a system at one bound may fail for the other one, too."""
+    rule = interval_rule(min=low, max=high)
+    states = [decided(rate(passed, 60 - passed), rule).state for passed in range(61)]
+
+    def chance(state: str, truth: str) -> float:
+        p = Fraction(truth)
+        return float(sum(comb(60, k) * p**k * (1 - p) ** (60 - k) for k in range(61) if states[k] == state))
+
+    found = decided(rate(33, 27), rule).finding
+    within = [truth for truth, last in ((low, "0"), (high, "1")) if truth != last]
+    assert found.false_pass == pytest.approx(max(chance("PASS", truth) for truth in within), rel=1e-11, abs=0)
+    assert found.false_fail == pytest.approx(max(chance("FAIL", truth) for truth in (low, high)), rel=1e-11, abs=0)
+
+
+@pytest.mark.parametrize(("truth", "n"), [("0.8", 200), ("0.95", 200), ("0.1", 250)])
+def test_what_evidence_may_err_by_is_part_of_what_a_rule_does(truth: str, n: int) -> None:
+    policy = Policy(rules=(interval_rule(min=truth),))
+    stopping = Stopping(seed=1, method="hybrid", rules=("rule",))
+    measured = Measured(n, (Rate("right", Tally(n - n // 5, n // 5)),), (), 5)
+    (decision,) = decide(measured, policy, stopping=stopping)
+    found = sequential.performance(sequential.hybrid(n, Fraction(truth)), truth=float(truth))
+    finding = decision.finding
+    assert isinstance(finding, RateFinding)
+    assert finding.false_pass is not None
+    assert finding.false_fail is not None
+    assert found.passes <= finding.false_pass <= found.passes + 0.005
+    assert found.fails <= finding.false_fail <= found.fails + 0.005
 
 
 def test_quantile_at_most() -> None:

@@ -10,6 +10,7 @@ from fakes.hostile import HOSTILE
 from oloproof.reports import figures
 from oloproof.reports.bugs import bug_lines, bug_text
 from oloproof.reports.inert import inert
+from oloproof.stats import rounding
 
 
 def raised(what: BaseException) -> BaseException:
@@ -21,10 +22,10 @@ def raised(what: BaseException) -> BaseException:
 
 def test_which_version_and_where_in_our_code_are_told() -> None:
     with pytest.raises(Exception) as found:
-        figures.percent_of("no number")
+        rounding.percent_of("no number")
     first, *rest = bug_lines(found.value)
     assert re.fullmatch(r"oloproof \S+, Python 3\.\d+\.\d+, \w+", first)
-    assert [re.sub(r":\d+", "", line) for line in rest] == ["reports/figures.py in percent_of"]
+    assert [re.sub(r":\d+", "", line) for line in rest] == ["stats/rounding.py in percent_of"]
 
 
 def test_a_frame_of_others_is_told_where_it_raised() -> None:

@@ -15,11 +15,11 @@ from oloproof.reports.figures import (
     estimate_text,
     figures,
     interval_text,
-    percent_of,
     quantity_text,
     time_text,
     total,
 )
+from oloproof.stats.rounding import percent_of
 
 WILSON = IntervalChoice()
 

@@ -43,6 +43,11 @@ def test_a_bound_that_equals_the_threshold_is_not_below_it() -> None:
     assert boundaries(1, Fraction("0.05"), method="exact", level=0.9).pass_from == 1
 
 
+def test_a_threshold_that_no_double_is_small_enough_for_takes_a_pass() -> None:
+    assert boundaries(10, Fraction(1, 10**400)).pass_from == 1
+    assert boundaries(10, 1 - Fraction(1, 10**400)).pass_from is None
+
+
 @pytest.mark.parametrize("threshold", [Fraction(-1, 10), Fraction(11, 10)])
 def test_a_threshold_outside_0_to_1_is_refused(threshold: Fraction) -> None:
     with pytest.raises(ValueError, match="a threshold for a rate lies between 0 and 1"):

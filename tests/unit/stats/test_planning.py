@@ -69,6 +69,8 @@ def test_sizes_for_power() -> None:
 
 
 def test_pairs_for_non_inferiority() -> None:
-    assert pairs_needed(0.02, discordant=0.05) == 982
+    assert pairs_needed(-0.02, discordant=0.05) == 1067
     # With no pair discordant the interval still needs this many to come within the margin.
-    assert pairs_needed(0.02, discordant=0.0) == 189
+    assert pairs_needed(-0.02, discordant=0.0) == 189
+    # Where the candidate fixes what it changes, fewer than that are enough.
+    assert pairs_needed(-0.02, discordant=0.1, difference=0.1) == 60

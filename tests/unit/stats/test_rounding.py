@@ -1,8 +1,16 @@
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
-from oloproof.stats.rounding import achieved_error, percent_estimate, percent_lower, percent_upper
+from oloproof.stats.rounding import achieved_error, percent_estimate, percent_lower, percent_near, percent_upper
+
+
+def test_a_share_is_100_percent_only_where_it_is_all() -> None:
+    shares = ["1", "0.99999999", "59/60", "0.8", "1e-9", "0"]
+    wanted = ["100", "99.999999", "98.3333", "80", "0.0000001", "0"]
+    assert [percent_near(Fraction(share)) for share in shares] == wanted
 
 
 def test_bounds_go_outward() -> None:
