@@ -219,6 +219,15 @@ def test_an_evaluator_that_does_not_exist_is_told_before_anything_runs(tmp_path:
     assert oloproof(directory, "runs", "--json").json["runs"] == []
 
 
+def test_outside_of_a_project_a_command_about_a_run_asks_which(tmp_path: Path) -> None:
+    done = oloproof(tmp_path, "inspect")
+    assert done.code == 2
+    assert done.err.splitlines() == [
+        ".oloproof: there are neither runs here nor oloproof.yaml [OLO610]",
+        "  go to the project's directory, or name its configuration",
+    ]
+
+
 @pytest.mark.parametrize("given", [["--config", "my other.yaml"], ["--config=my other.yaml"]])
 def test_a_command_in_a_hint_repeats_the_configuration(tmp_path: Path, given: list[str]) -> None:
     directory = project(tmp_path)

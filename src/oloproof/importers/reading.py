@@ -207,7 +207,7 @@ class _Trials:
         if first is not place:
             where = f"{first[0]}:{first[1]}" if first[1] else first[0]
             what = f"case {case!r}, trial {trial}, was recorded already in {where}"
-            hint = "import files that hold the same runs one by one"
+            hint = "read files of the same cases one by one; `oloproof compare` holds two such runs against each other"
             problems.append(Problem(codes.RECORDED_TWICE, what, hint, file=run.file, line=run.line))
         self._last[case] = max(last, trial)
         return trial

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
-from oloproof.errors import OloproofError, UsageError
+from oloproof.errors import OloproofError, Problem, UsageError
 from oloproof.model.run import Report, Run
 from oloproof.pipeline.ports import Ports
 from oloproof.project import load
-from oloproof.store import Store
+from oloproof.store import Store, codes
 
 CONFIG = "oloproof.yaml"
 STORE = ".oloproof"
@@ -21,8 +21,13 @@ BASELINE = "--baseline"
 
 
 def open_store(config: Path, *, create: bool) -> Store:
-    """The store beside the configuration."""
-    return Store.open(config.parent / STORE, create=create)
+    """The store beside the configuration. Where neither is there, and the store is to be, that is told of both."""
+    directory = config.parent / STORE
+    if not create and not directory.exists() and not config.exists():
+        what = f"there are neither runs here nor {config.name}"
+        hint = "go to the project's directory, or name its configuration"
+        raise UsageError(Problem(codes.NO_STORE, what, hint, file=str(directory)))
+    return Store.open(directory, create=create)
 
 
 def find_run(store: Store, name: str, config: Path) -> Run:

@@ -277,7 +277,7 @@ def test_a_stored_run_is_gated_by_nobody_else(tmp_path):
 
 
 def test_there_is_no_run(tmp_path):
-    with pytest.raises(UsageError, match="no run has been stored here; `oloproof run` makes one"):
+    with pytest.raises(UsageError, match=r"there are neither runs here nor oloproof.yaml"):
         oloproof.load_run(path=tmp_path)
     with pytest.raises(UsageError, match="there is no such file or directory; name a project's directory"):
         oloproof.load_run(path=tmp_path / "nowhere")
