@@ -10,6 +10,7 @@ from threading import Event, Thread
 import click
 
 from oloproof.cli.common import Amount, OutputFile, from_environment
+from oloproof.errors import counted
 from oloproof.receiver.gathering import Gathering, Waits
 from oloproof.receiver.server import Limits, Receiver
 from oloproof.receiver.writing import Writer
@@ -35,7 +36,7 @@ _MEGABYTES = click.IntRange(min=1, max=2**20)
     type=_SECONDS,
     default=600,
     show_default=True,
-    help="And a conversation, whose user may take a while.",
+    help="And a conversation, whose user may take a while, or a trace that is known to be under way.",
 )
 @click.option("--max-body", type=_MEGABYTES, default=16, show_default=True, help="The largest request, in MiB.")
 @click.option(
@@ -70,14 +71,17 @@ def command(
         receiver = Receiver((host, port), gathering, limits, clock=time.monotonic)
     except OSError as error:
         raise click.UsageError(f"cannot listen on {host}:{port}: {error.strerror}: choose another --port") from error
-    with receiver, output.open("xb", buffering=0) as file:
-        writer = Writer(file.write)
+    with receiver, output.open("x+b", buffering=0) as file:
+        writer = Writer(file)
         _receive(receiver, writer)
     print(
         f"wrote {output}: {writer.trajectories} trajectories, {writer.steps} steps; {writer.unrelated} traces of "
         f"something else, {gathering.late} records came too late",
         file=sys.stderr,
     )
+    if writer.reopened:
+        cut = counted(writer.reopened, "trajectory", "trajectories")
+        print(f"  {cut} marked as truncated, since steps came after it was written: see --quiet", file=sys.stderr)
 
 
 def _token(host: str, token_env: str | None) -> str | None:
@@ -96,9 +100,15 @@ def _receive(receiver: Receiver, writer: Writer) -> None:
         host, port = receiver.server_address[:2]
         print(f"listening on http://{host!s}:{port}", file=sys.stderr, flush=True)
         while not stop.wait(LOOK_EVERY_S):
-            for traces in receiver.due():
-                writer.run(traces)
+            _write(receiver, writer)
         receiver.shutdown()
         serving.join()
-        for traces in receiver.due(everything=True):
-            writer.run(traces)
+        receiver.refuse_more()
+        _write(receiver, writer, everything=True)
+
+
+def _write(receiver: Receiver, writer: Writer, *, everything: bool = False) -> None:
+    """What is complete, or all there is; and that what was complete is not."""
+    for traces in receiver.due(everything=everything):
+        writer.run(traces)
+    writer.reopen(receiver.belied())

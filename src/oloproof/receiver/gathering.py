@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from oloproof.importers.otel.spans import Log, Span
-from oloproof.importers.otel.traces import Trace
+from oloproof.importers.otel.traces import Trace, identity, tells_of_a_step
 
 MOST_REMEMBERED = 100_000
 """Of so many traces that were written it is known that they were."""
@@ -19,7 +19,8 @@ class Full(Exception):
 
 
 class Waits(Struct, frozen=True, kw_only=True):
-    """How long nothing must come, in seconds: for a trace, and for a conversation, whose next turn may take a while."""
+    """How long nothing must come, in seconds: for a trace, and for a conversation, whose next turn may take a while, or
+    a trace that is known to be under way."""
 
     trace_s: float
     conversation_s: float
@@ -30,11 +31,12 @@ class _Kept(Struct):
     last: float
     size: int = 0
     conversation: str = ""
+    is_under_way: bool = False
     is_new: bool = True
 
 
 class Gathering:
-    """The traces that are not written yet. ``late`` counts records of traces that were.
+    """The traces that are not written yet. ``late`` counts records of traces that were, but for what was sent twice.
 
     Times are seconds of a clock that never goes back; the caller reads it.
     """
@@ -46,7 +48,8 @@ class Gathering:
         self._bytes = 0
         self._place = 0
         self._kept: dict[str, _Kept] = {}
-        self._written: OrderedDict[str, None] = OrderedDict()
+        self._written: OrderedDict[str, frozenset[bytes]] = OrderedDict()
+        self._belied: dict[str, None] = {}
 
     def add(self, records: Sequence[Span | Log], *, size: int, now: float) -> None:
         """Keep the records of a request of ``size`` bytes. Errors: :class:`Full`; then none of them is kept."""
@@ -55,7 +58,7 @@ class Gathering:
         share = size // len(records) if records else 0
         for record in records:
             if not record.trace_id or record.trace_id in self._written:
-                self.late += 1
+                self._add_late(record)
                 continue
             kept = self._kept.get(record.trace_id)
             if kept is None:
@@ -69,30 +72,46 @@ class Gathering:
             else:
                 kept.trace.add(record, self._place)
 
+    def _add_late(self, record: Span | Log) -> None:
+        if identity(record) in self._written.get(record.trace_id, ()):
+            return
+        self.late += 1
+        if record.trace_id in self._written and tells_of_a_step(record):
+            self._belied[record.trace_id] = None
+
+    def belied(self) -> list[str]:
+        """The traces that went on after they were written, each once."""
+        found, self._belied = list(self._belied), {}
+        return found
+
     def due(self, now: float) -> Iterator[list[Trace]]:
         """The runs for which nothing came for long enough, each the traces that it is made of. They are let go."""
         yield from self._released(
-            lambda name, last: now - last >= (self._waits.conversation_s if name else self._waits.trace_s)
+            lambda is_long, last: now - last >= (self._waits.conversation_s if is_long else self._waits.trace_s)
         )
 
     def all(self) -> Iterator[list[Trace]]:
         """Every run, complete or not."""
         yield from self._released(lambda _, __: True)
 
-    def _released(self, is_due: Callable[[str, float], bool]) -> Iterator[list[Trace]]:
+    def _released(self, is_due: Callable[[bool, float], bool]) -> Iterator[list[Trace]]:
         groups: dict[tuple[str, str], list[str]] = {}
         for trace_id, kept in self._kept.items():
             if kept.is_new:
                 kept.conversation, kept.is_new = kept.trace.likely_conversation(), False
+                kept.is_under_way = kept.trace.is_under_way()
             groups.setdefault((kept.conversation, "" if kept.conversation else trace_id), []).append(trace_id)
         for (conversation, _), ids in groups.items():
-            if is_due(conversation, max(self._kept[trace_id].last for trace_id in ids)):
+            of_run = [self._kept[trace_id] for trace_id in ids]
+            is_long = conversation != "" or any(kept.is_under_way for kept in of_run)
+            if is_due(is_long, max(kept.last for kept in of_run)):
                 yield [self._let_go(trace_id) for trace_id in ids]
 
     def _let_go(self, trace_id: str) -> Trace:
         kept = self._kept.pop(trace_id)
         self._bytes -= kept.size
-        self._written[trace_id] = None
+        if kept.trace.has_begun():  # otherwise nothing is written, and the agent may still begin
+            self._written[trace_id] = frozenset(kept.trace.identities())
         if len(self._written) > MOST_REMEMBERED:
             self._written.popitem(last=False)
         return kept.trace

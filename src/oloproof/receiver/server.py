@@ -48,17 +48,30 @@ class Receiver(ThreadingHTTPServer):
         self._gathering = gathering
         self._lock = Lock()
         self._clock = clock
+        self._is_over = False
 
     def keep(self, body: bytes, path: str, content_type: str) -> None:
         """Keep the records of a request. Errors: Refused, Full."""
         found = records(body, path, content_type)
         with self._lock:
+            if self._is_over:  # nobody looks any more
+                raise Full
             self._gathering.add(found, size=len(body), now=self._clock())
 
     def due(self, *, everything: bool = False) -> list[list[Trace]]:
         """The runs that are complete, or all of them."""
         with self._lock:
             return list(self._gathering.all() if everything else self._gathering.due(self._clock()))
+
+    def belied(self) -> list[str]:
+        """The traces that went on after they were written, each once."""
+        with self._lock:
+            return self._gathering.belied()
+
+    def refuse_more(self) -> None:
+        """Keep nothing more: a request that is still being read is answered so."""
+        with self._lock:
+            self._is_over = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A sender that went away is no event."""

@@ -7,6 +7,7 @@ import http.client
 import json
 import zlib
 from collections.abc import Iterator
+from io import BytesIO
 from threading import Thread
 from typing import Any
 
@@ -53,11 +54,11 @@ def post(
 
 
 def written(receiver: Receiver) -> list[Any]:
-    lines: list[bytes] = []
-    writer = Writer(lines.append)
+    file = BytesIO()
+    writer = Writer(file)
     for traces in receiver.due(everything=True):
         writer.run(traces)
-    return [json.loads(line) for line in lines]
+    return [json.loads(line) for line in file.getvalue().splitlines()]
 
 
 @pytest.mark.parametrize("encoding", ["", "gzip", "deflate"])

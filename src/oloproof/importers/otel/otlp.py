@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from oloproof.importers.foreign import object_of, text_of
-from oloproof.importers.otel.spans import Event, Log, Span, event_name
+from oloproof.importers.otel.spans import Event, Log, Span, event_name, is_local
 from oloproof.model.values import MAX_DEPTH, Json
 
 SPANS: Final = ("resourceSpans", "resource_spans", "batches")
@@ -50,10 +50,12 @@ def _records(
 
 def _span(record: dict[str, Any], resource: dict[str, Any], scope: str) -> Span:
     status = object_of(record.get("status"))
+    flags = _integer(record.get("flags"), 0)
     return Span(
         trace_id=text_of(_first(record, ("traceId", "trace_id"))),
         span_id=text_of(_first(record, ("spanId", "span_id"))),
         parent_id=text_of(_first(record, ("parentSpanId", "parent_span_id"))),
+        parent_is_local=isinstance(flags, int) and is_local(flags),
         name=text_of(record.get("name")),
         start=nanoseconds(_first(record, ("startTimeUnixNano", "start_time_unix_nano"))),
         end=nanoseconds(_first(record, ("endTimeUnixNano", "end_time_unix_nano"))),

@@ -40,12 +40,14 @@ _RESULT, _HEARD, _TURN = 0, 1, 2
 
 class Plan:
     """The story of a run: ``entries`` in order; ``opening`` are the messages before the agent's first, None where
-    they were not recorded; ``last`` is the last turn of a model."""
+    they were not recorded; ``last`` is the last turn of a model. ``is_open``: something is not there, or cannot be
+    read, that may have been a call."""
 
     def __init__(self, traces: Sequence[Trace], losses: Counter[str]) -> None:
         self.losses = losses
         self.last: Turn | None = None
         self.spans_tools = False
+        self.is_open = any(trace.is_open for trace in traces)
         self._entries: list[tuple[int, int, int, Entry]] = []
         self._known = Known()
         self._pending = Pending()
@@ -124,6 +126,7 @@ class Plan:
         if heard is not None:
             self._recall(node, inside, heard)
         said = self._messages(seen.said)
+        self.is_open |= said is None and seen.said is not None
         turn = Turn(
             time=node.start,
             agent=node.agent,

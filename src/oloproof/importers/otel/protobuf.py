@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from oloproof.importers.foreign import text_of
-from oloproof.importers.otel.spans import Event, Log, Span, event_name
+from oloproof.importers.otel.spans import Event, Log, Span, event_name, is_local
 from oloproof.model.values import MAX_DEPTH, Json
 
 _ERROR: Final = 2
@@ -34,6 +34,7 @@ def _span(span: Any, resource: dict[str, Any], scope: str) -> Span:
         trace_id=span.trace_id.hex(),
         span_id=span.span_id.hex(),
         parent_id=span.parent_span_id.hex(),
+        parent_is_local=is_local(span.flags),
         name=span.name,
         start=span.start_time_unix_nano,
         end=span.end_time_unix_nano,

@@ -33,12 +33,14 @@ class Log(Struct, gc=False):
 class Span(Struct, kw_only=True):
     """A span. ``start`` and ``end`` in ns since 1970, 0: unknown. ``failed``: its status says so, ``message`` how.
 
-    ``resource`` is who sent it, ``scope`` what recorded it.
+    ``resource`` is who sent it, ``scope`` what recorded it. ``parent_is_local``: the span says that its parent is of
+    the same process, which exports it when it ends.
     """
 
     trace_id: str
     span_id: str
     parent_id: str = ""
+    parent_is_local: bool = False
     name: str = ""
     start: int = 0
     end: int = 0
@@ -63,6 +65,12 @@ class Span(Struct, kw_only=True):
         if not message or not kind or kind == UNSPECIFIC or kind in message:
             return message or kind or "error"
         return f"{kind}: {message}"
+
+
+def is_local(flags: int) -> bool:
+    """Whether a span's flags say that its parent is of the same process: bit 8 that they say it, bit 9 that it is of
+    another one."""
+    return flags & 0x300 == 0x100
 
 
 def event_name(attributes: dict[str, Any]) -> str:

@@ -48,10 +48,13 @@ def run_of(traces: Sequence[Trace]) -> Run:
     builder.losses.update(losses)
     error = _error(traces[-1])
     limited = error is not None and LIMITS.search(error) is not None
-    truncated = error is not None or builder.ends_on_open_call or _was_cut_off(traces[-1], plan)
+    calls = any(step.kind == "tool_call" for step in builder.steps)
+    if teller.asked and not calls:
+        builder.losses["unrecorded_calls"] = teller.asked
+    is_open = plan.is_open or builder.losses["unrecorded_calls"] > 0
+    truncated = is_open or error is not None or builder.ends_on_open_call or _was_cut_off(traces[-1], plan)
     if not truncated:
         teller.finish()
-    calls = any(step.kind == "tool_call" for step in builder.steps)
     first = traces[0]
     return Run(
         file=first.file,
@@ -78,6 +81,8 @@ class _Teller:
         turns = [entry for entry in plan.entries if isinstance(entry, Turn)]
         self._has_tokens = any(turn.tokens is not None for turn in turns)
         self._has_latency = any(turn.latency_ms is not None for turn in turns)
+        self.asked = sum(turn.finish in CALLING for turn in turns)
+        """How many answers asked for tools."""
         self._carried = 0
         self._last: Turn | None = None
         for entry in plan.entries:

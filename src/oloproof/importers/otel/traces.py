@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import Any, Final
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ _MOST_SEARCHED: Final = 1000
 """Calls of models in one trace among which a log record without a span is looked for."""
 
 _MESSAGE_EVENTS: Final = "gen_ai."
+_STEPS: Final = ("model", "tool", "handoff")
 
 
 class Node(Struct, kw_only=True, eq=False):
@@ -33,6 +35,7 @@ class Node(Struct, kw_only=True, eq=False):
 
     span_id: str
     parent_id: str
+    parent_is_local: bool
     start: int
     end: int
     place: int
@@ -70,8 +73,10 @@ class Trace:
         self.resource: dict[str, Any] = {}
         self.nodes: list[Node] = []
         self.scores: dict[str, Any] = {}
+        self.is_open = False
+        """Something is not there that may have been a call. Known once :meth:`settle` was called."""
         self._by_id: dict[str, Node] = {}
-        self._logs: list[Log] = []
+        self._logs: dict[bytes, Log] = {}
 
     def add(self, span: Span, place: int) -> None:
         """One more span. Of two with one id the later is taken, unless it has not ended."""
@@ -80,6 +85,7 @@ class Trace:
         node = Node(
             span_id=span.span_id or f"#{place}",
             parent_id=span.parent_id if span.parent_id != span.span_id else "",
+            parent_is_local=span.parent_is_local,
             start=span.start,
             end=span.end,
             place=place,
@@ -93,11 +99,22 @@ class Trace:
             self._by_id[node.span_id] = node
 
     def add_log(self, log: Log) -> None:
-        """One more log record."""
-        self._logs.append(log)
+        """One more log record. One that is there already was sent twice, where it says when it was."""
+        key = identity(log) if log.event.time else b"#%d" % len(self._logs)
+        self._logs.setdefault(key, log)
+
+    def identities(self) -> set[bytes]:
+        """Those of all its records (:func:`identity`), before :meth:`settle`."""
+        return {*self._logs, *(span_id.encode("utf-8", "surrogatepass") for span_id in self._by_id)}
+
+    def has_begun(self) -> bool:
+        """Before :meth:`settle`: something of an agent has come."""
+        said = any(log.event.name.startswith(_MESSAGE_EVENTS) for log in self._logs.values())
+        return said or any(node.role not in NO_ROLES for node in self._by_id.values())
 
     def settle(self, losses: Counter[str]) -> None:
         """Give every log record its span and every span its place."""
+        self.is_open = self.is_under_way()
         self.nodes = sorted(self._by_id.values(), key=_begin)
         self._place_logs(losses)
         from_above = []
@@ -135,6 +152,21 @@ class Trace:
             around = self._by_id.get(around.parent_id)
         return False
 
+    def is_under_way(self) -> bool:
+        """Whether what is around a step has not come, although it comes when it ends: what an agent did is known, and
+        no span of an agent or a workflow around it, while the outermost one says that its parent is of the same
+        process. Before :meth:`settle`."""
+        reached: set[str] = set()
+        for node in self._by_id.values():
+            around: Node | None = node if node.role in _STEPS else None
+            while around is not None and around.span_id not in reached and around.role not in ("agent", "workflow"):
+                reached.add(around.span_id)
+                outer = self._by_id.get(around.parent_id)
+                if outer is None and around.parent_id and around.parent_is_local:
+                    return True
+                around = outer
+        return False
+
     @property
     def has_agent(self) -> bool:
         """There is something to tell of."""
@@ -146,7 +178,7 @@ class Trace:
         models = [node for node in self.nodes if node.role == "model"]
         events: dict[str, list[Event]] = {}
         homeless: list[Event] = []
-        for log in sorted(self._logs, key=lambda log: log.event.time):
+        for log in sorted(self._logs.values(), key=lambda log: log.event.time):
             if not log.event.name.startswith(_MESSAGE_EVENTS):
                 continue
             if log.event.name == genai.EVALUATION:
@@ -155,6 +187,7 @@ class Trace:
             span_id = log.span_id or _only_open(models, log.event)
             if span_id is None:
                 losses["unplaced_logs"] += 1
+                self.is_open = True
             elif span_id:
                 events.setdefault(span_id, []).append(log.event)
             else:
@@ -167,7 +200,7 @@ class Trace:
                 node.seen = node.seen or Seen()
                 add_events(node.seen, found)
         self._make_nodes(homeless)
-        self._logs = []
+        self._logs = {}
 
     def _make_nodes(self, events: list[Event]) -> None:
         """Events whose spans were not exported are calls of models themselves: each ends with what was answered."""
@@ -192,6 +225,7 @@ class Trace:
             Node(
                 span_id=f"#{place}",
                 parent_id="",
+                parent_is_local=False,
                 start=first.time,
                 end=last.time,
                 place=place,
@@ -228,6 +262,22 @@ class Trace:
                     current.up = parent if parent.role not in NO_ROLES else parent.up
                 yield current
                 pending += below.get(id(current), ())[::-1]
+
+
+def identity(record: Span | Log) -> bytes:
+    """What tells a record of a trace from its others, and from itself only where it is sent again."""
+    if isinstance(record, Span):
+        return record.span_id.encode("utf-8", "surrogatepass")
+    said = repr((record.span_id, record.event.name, record.event.time, record.event.attributes, record.event.body))
+    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def tells_of_a_step(record: Span | Log) -> bool:
+    """A record that adds to what an agent did, rather than saying what is around it or how it was."""
+    if isinstance(record, Log):
+        return record.event.name.startswith(_MESSAGE_EVENTS) and record.event.name != genai.EVALUATION
+    said = seen(record)
+    return said is not None and said.role in _STEPS
 
 
 def _begin(node: Node) -> tuple[int, int]:

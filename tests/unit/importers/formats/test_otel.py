@@ -1000,3 +1000,53 @@ def test_messages_that_were_cut_off_are_a_loss() -> None:
 def test_steps_are_numbered_without_gaps() -> None:
     for before, after in pairwise(read(*RUN).steps):
         assert after.index == before.index + 1
+
+
+# --- what is not there ------------------------------------------------------------------------------------------------
+
+
+def cut(*spans: Any, logs: Any = ()) -> bool:
+    trajectory = read(*spans, logs=logs).only.trajectory
+    assert trajectory is not None
+    return trajectory.truncated
+
+
+def flagged(*spans: Any, flags: Any = 0x100) -> list[Any]:
+    return [{**each, "flags": flags} for each in spans]
+
+
+@pytest.mark.parametrize("lacking", range(len(RUN)))
+def test_a_run_is_cut_off_where_the_agent_around_its_steps_never_ended(lacking: int) -> None:
+    assert not cut(*flagged(*RUN))
+    assert cut(*flagged(*RUN[:lacking], *RUN[lacking + 1 :])) == (lacking == 0)
+
+
+@pytest.mark.parametrize("flags", [0, 0x300, 0x200, "0x100", None, [0x100], 1])
+def test_a_parent_that_may_be_elsewhere_cuts_nothing_off(flags: Any) -> None:
+    assert not cut(*flagged(*RUN[1:], flags=flags))
+    assert cut(*flagged(*RUN[1:], flags="256"))
+
+
+def test_an_agent_that_ended_is_whole_whatever_was_around_it() -> None:
+    around = agent("forecaster", "a", "request")
+    assert not cut(*flagged(around, *RUN[1:]))
+    between = span("step", "between", "nowhere", 5)
+    inner = chat("m", "between", 10, said=[says("Hi.")])
+    assert cut(*flagged(between, inner))
+
+
+def test_a_run_of_which_a_call_may_not_be_recorded_is_open() -> None:
+    asks_for_tools = {"gen_ai.response.finish_reasons": ["tool_calls"]}
+    answer = chat("m2", "", 20, said=[says("Done.")])
+    assert cut(chat("m1", "", 10, a=asks_for_tools), answer)
+    assert cut(chat("m1", "", 10, a=asks_for_tools, said=[says("Let me see.")]), answer)
+    assert cut(chat("m1", "", 10, a={"gen_ai.output.messages": '[{"role": "assistant", "parts": [{"ty'}), answer)
+    assert not cut(chat("m1", "", 10, said=[says("Well.")]), answer)
+    unplaced = log("gen_ai.choice", {"message": {"content": "x"}}, 500)
+    assert cut(chat("m1", "", 10), answer, logs=[unplaced])
+
+
+def test_log_records_that_were_sent_twice_count_once() -> None:
+    said = [log("gen_ai.user.message", {"content": "Hello?"}, 9, "m"), log("gen_ai.user.message", {"content": "?"}, 9)]
+    once = read(chat("m", "", 10), logs=said)
+    assert words(read(chat("m", "", 10), logs=[*said, *said])) == words(once)
