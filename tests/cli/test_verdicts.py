@@ -119,6 +119,15 @@ def test_without_a_gate_all_that_failed_is_shown_and_with_a_green_one_nothing(tm
     assert not any(line.startswith("failures") for line in done.lines)
 
 
+def test_where_nothing_went_wrong_the_report_says_how_to_see_what_is_missing(tmp_path: Path) -> None:
+    app = "def run(case):\n    return object()\n"
+    directory = project(tmp_path, app=app, rules=None, policy="none")
+    done = oloproof(directory, "run")
+    (hint,) = [line for line in done.lines if line.strip().startswith("what is missing, and why: ")]
+    shown = oloproof(directory, *hint.partition("oloproof ")[2].split())
+    assert (shown.code, "output_not_recorded" in shown.out) == (0, True)
+
+
 def test_no_gate_holds_also_where_there_is_a_policy(tmp_path: Path) -> None:
     done = oloproof(project(tmp_path, cases=answered("no")), "run", "--no-gate")
     assert done.code == 0

@@ -22,6 +22,7 @@ from oloproof.reports.failing import Failures
 from oloproof.reports.figures import NOTHING
 from oloproof.reports.lists import failure_table
 from oloproof.reports.shapes import Fact, Table
+from oloproof.reports.stopping import STOPPING_LABELS
 from oloproof.reports.view import DecisionRow, View
 
 _NARROWEST = 20
@@ -68,7 +69,7 @@ def render(
         ("metric", "estimate", "interval", "cases"),
         [(row.id, row.estimate, row.interval, row.counts) for row in view.metrics],
     )
-    _errors(page, view.errors)
+    _missing(page, view)
     columns = ("slice", "metric", "estimate", "interval", "cases")
     rows = [(row.group, row.id, row.estimate, row.interval, row.counts) for row in view.slices]
     if all_slices or page.fits(columns, rows):
@@ -148,12 +149,17 @@ def render_case(case: CaseView, *, width: int, color: bool, encoding: str = "utf
     return page.text()
 
 
-def _errors(page: _Page, errors: Sequence[Fact]) -> None:
-    if errors:
+def _missing(page: _Page, view: View) -> None:
+    """What went wrong; where nothing did, and the run did not stop early, how it is seen why verdicts are missing."""
+    if view.errors:
         page.title("errors")
-    for error in errors:
+    for error in view.errors:
         page.line(error.label, style="yellow", indent=2)
         page.command(error.text)
+    is_said = any("--missing" in step.text for step in view.next_steps)
+    is_known = view.errors or any(fact.label in STOPPING_LABELS for fact in view.facts)
+    if view.totals.missing and not is_known and not is_said:
+        page.hint(Fact("what is missing, and why", f"{view.inspect} --missing"), style="dim")
 
 
 def _failures(page: _Page, view: View, failures: Failures) -> None:
