@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from math import comb, inf
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oloproof.stats.quantile import interval, needed_for_upper_bound, ranks
+from oloproof.stats.quantile import Counted, interval, needed_for_upper_bound, ranks
 
 values = st.integers(0, 30).map(float)
 samples = st.lists(values, max_size=60)
@@ -93,3 +94,20 @@ def test_the_needed_size_is_the_smallest(q: Fraction, missing: int, level: float
     n = needed_for_upper_bound(q, missing=missing, level=level)
     assert bounded(n)
     assert n == missing + 1 or not bounded(n - 1)
+
+
+few = st.lists(st.sampled_from([-inf, 0.0, 1.0, 2.5, 7.0]), max_size=12).map(sorted)
+
+
+@settings(deadline=None, max_examples=150)
+@given(few, few, quantiles, levels)
+def test_values_that_are_counted_are_those_of_the_list(
+    observed: list[float], floors: list[float], q: Fraction, level: float
+) -> None:
+    counted = [Counted(sorted(Counter(each).items())) for each in (observed, floors)]
+    assert [list(map(each.__getitem__, range(len(each)))) for each in counted] == [observed, floors]
+    found = interval(*counted, q=q, level=level)
+    assert found == interval(observed, floors, q=q, level=level)
+    r, _ = ranks(len(observed) + len(floors), q=q, level=level)
+    lower = sorted((*observed, *floors))[r - 1] if r else -inf
+    assert found.lower == (lower if lower > -inf else None)

@@ -134,7 +134,7 @@ def on_quantile(rule: IntervalThreshold, metric: Quantile, policy: Policy) -> tu
     """A bound on a quantity's quantile, in its unit."""
     cases = metric.distribution
     _, lower, upper = quantile.interval(
-        cases.observed_values, cases.floor_values, q=metric.q, level=policy.confidence_level
+        quantile.Counted(cases.observed), quantile.Counted(cases.floors), q=metric.q, level=policy.confidence_level
     )
     minimum, maximum = _number(rule.min), _number(rule.max)
     finding = QuantileFinding(

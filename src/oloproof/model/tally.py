@@ -5,7 +5,6 @@ so that slices, shards and retries merge for free.
 from __future__ import annotations
 
 from collections import Counter
-from itertools import chain, repeat
 
 from msgspec import Struct
 
@@ -173,16 +172,6 @@ class Distribution(Struct, frozen=True, gc=False):
     def n(self) -> int:
         return self.observed_count + self.missing_count
 
-    @property
-    def observed_values(self) -> list[float]:
-        """Every observed value as often as it occurs, sorted."""
-        return _expanded(self.observed)
-
-    @property
-    def floor_values(self) -> list[float]:
-        """Every floor likewise."""
-        return _expanded(self.floors)
-
     def __add__(self, other: Distribution) -> Distribution:
         return Distribution(_merged(self.observed, other.observed), _merged(self.floors, other.floors))
 
@@ -192,7 +181,3 @@ def _merged(a: tuple[tuple[float, int], ...], b: tuple[tuple[float, int], ...]) 
     for value, count in a + b:
         counts[value] += count
     return tuple(sorted(counts.items()))
-
-
-def _expanded(counted: tuple[tuple[float, int], ...]) -> list[float]:
-    return list(chain.from_iterable(repeat(value, count) for value, count in counted))

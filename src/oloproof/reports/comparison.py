@@ -25,6 +25,7 @@ from oloproof.reports.pairs import (
 )
 from oloproof.reports.shapes import Table
 from oloproof.stats import paired
+from oloproof.stats.quantile import Counted
 from oloproof.stats.rounding import plain
 
 FORMAT = "oloproof.comparison/v1"
@@ -232,7 +233,7 @@ def _figures(table: PairTable, level: float) -> dict[str, Any]:
 
 
 def _sample(values: Distribution) -> paired.Sample:
-    return paired.Sample(values.observed_values, values.floor_values)
+    return paired.Sample(Counted(values.observed), Counted(values.floors))
 
 
 def _difference(quantile: QuantilePairs, level: float) -> paired.QuantileDifference:

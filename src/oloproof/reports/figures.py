@@ -54,9 +54,8 @@ def figures(metric: Metric, choice: IntervalChoice) -> Figures:
             )
             return Figures(tally.estimate, lower, upper)
         case Quantile(distribution=distribution):
-            bounds = quantile.interval(
-                distribution.observed_values, distribution.floor_values, q=metric.q, level=choice.level
-            )
+            observed, floors = quantile.Counted(distribution.observed), quantile.Counted(distribution.floors)
+            bounds = quantile.interval(observed, floors, q=metric.q, level=choice.level)
             return Figures(bounds.estimate, bounds.lower, bounds.upper)
         case _:
             assert_never(metric)

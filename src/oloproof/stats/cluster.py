@@ -33,11 +33,13 @@ from oloproof.stats.proportion import Method
 
 
 class Cluster(NamedTuple):
-    """The sum of ``size`` values in [0, 1]; those missing counted as 0 in ``low`` and as 1 in ``high``."""
+    """The sum of ``size`` values in [0, 1]; those missing counted as 0 in ``low`` and as 1 in ``high``. There are
+    ``times`` clusters just so."""
 
     low: float
     high: float
     size: int
+    times: int = 1
 
 
 class ClusterInterval(NamedTuple):
@@ -60,12 +62,12 @@ def interval(
     """
     if not clusters:
         return ClusterInterval(0.0, 0.0, 1.0)
-    values = sum(cluster.size for cluster in clusters)
-    low = fsum(cluster.low for cluster in clusters) / values
-    high = fsum(cluster.high for cluster in clusters) / values
-    effective = values**2 / sum(cluster.size**2 for cluster in clusters)
+    values = _values(clusters)
+    low = fsum(cluster.low * cluster.times for cluster in clusters) / values
+    high = fsum(cluster.high * cluster.times for cluster in clusters) / values
+    effective = values**2 / sum(cluster.size**2 * cluster.times for cluster in clusters)
     limit = values if most is None else most
-    if limit > effective and low == high and len(clusters) > 1:
+    if limit > effective and low == high and effective > 1:
         effective = min(limit, max(effective, _independent(clusters, equal=effective, mean=low, level=level)))
     return ClusterInterval(
         effective=effective,
@@ -78,13 +80,18 @@ def _independent(clusters: Sequence[Cluster], *, equal: float, mean: float, leve
     """How many independent values would vary like the mean, where the clusters count as ``equal`` equal ones."""
     from scipy.special import stdtrit  # 0.3 s, and clusters of one value do without
 
-    count, values = len(clusters), sum(cluster.size for cluster in clusters)
-    residuals = ((count - 1) * (cluster.low - mean * cluster.size) / (values - cluster.size) for cluster in clusters)
-    squares = (equal / count) ** 2 * fsum(residual**2 for residual in residuals)
+    count, values = sum(cluster.times for cluster in clusters), _values(clusters)
+    residuals = [(count - 1) * (cluster.low - mean * cluster.size) / (values - cluster.size) for cluster in clusters]
+    squared = (residual**2 * cluster.times for residual, cluster in zip(residuals, clusters, strict=True))
+    squares = (equal / count) ** 2 * fsum(squared)
     pseudo = mean**2 + (1 - mean) ** 2 - (1 - 2 * mean) ** 2 / (equal + 2)
     variance = (squares + pseudo) / (equal * (equal + 1))
     student = float(stdtrit(equal - 1, 1 - tail(level)))
     return mean * (1 - mean) / variance * (z(level) / student) ** 2
+
+
+def _values(clusters: Sequence[Cluster]) -> int:
+    return sum(cluster.size * cluster.times for cluster in clusters)
 
 
 def _low(share: float, *, n: float, method: Method, level: float) -> float:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from oloproof.stats import binomial, quantile
 from oloproof.stats.counts import State, at_most_failures
 from oloproof.stats.level import z
-from oloproof.stats.quantile import QuantileInterval
+from oloproof.stats.quantile import QuantileInterval, Sorted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,8 +95,8 @@ class McNemar(NamedTuple):
 class Sample(NamedTuple):
     """The values of one run, both sorted upwards: those known, and the least that each unknown one can be."""
 
-    observed: Sequence[float]
-    floors: Sequence[float] = ()
+    observed: Sorted
+    floors: Sorted = ()
 
 
 class QuantileDifference(NamedTuple):

@@ -11,12 +11,13 @@ upper end at +∞. Each order statistic grows with each value, so these ends bra
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 from math import ceil, inf
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from oloproof.stats import binomial
 from oloproof.stats.level import tail
@@ -34,9 +35,32 @@ class QuantileInterval(NamedTuple):
     upper: float | None
 
 
-def interval(
-    observed: Sequence[float], floors: Sequence[float], *, q: Fraction, level: float = 0.95
-) -> QuantileInterval:
+class Sorted(Protocol):
+    """Values that are sorted upwards: those of a list, or :class:`Counted`."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> float: ...
+
+
+class Counted:
+    """The values of sorted (value, count) pairs, each as often as it occurs, without a list of all of them."""
+
+    def __init__(self, counts: Sequence[tuple[float, int]]) -> None:
+        self._values = [value for value, _ in counts]
+        self._ends = list(accumulate(count for _, count in counts))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, index: int, /) -> float:
+        """From 0. Raises IndexError where there is no such value."""
+        if index < 0:
+            raise IndexError(index)
+        return self._values[bisect_right(self._ends, index)]
+
+
+def interval(observed: Sorted, floors: Sorted, *, q: Fraction, level: float = 0.95) -> QuantileInterval:
     """The q-quantile of the values of which ``observed`` are known and one in ``floors`` each is at least so large.
 
     Both are sorted upwards; a floor of −∞ says nothing. The estimate is the order statistic of rank ⌈q · observed⌉
@@ -44,12 +68,20 @@ def interval(
     """
     n = len(observed) + len(floors)
     r, s = ranks(n, q=q, level=level)
-    lower = sorted((*observed, *floors))[r - 1] if r > 0 else -inf
+    lower = _smallest(r, observed, floors) if r > 0 else -inf
     return QuantileInterval(
         estimate=observed[ceil(q * len(observed)) - 1] if observed else None,
         lower=lower if lower > -inf else None,
         upper=observed[s - 1] if s <= len(observed) else None,
     )
+
+
+def _smallest(rank: int, one: Sorted, other: Sorted) -> float:
+    """The value of this rank, from 1, of both together: found by how many of those up to it are of the one."""
+    fewest, most = max(0, rank - len(other)), min(rank, len(one))
+    counts = range(fewest, most)
+    mine = fewest + bisect_left(counts, True, key=lambda count: one[count] >= other[rank - count - 1])
+    return max(([one[mine - 1]] if mine else []) + ([other[rank - mine - 1]] if rank > mine else []))
 
 
 @lru_cache(maxsize=1024)

@@ -54,16 +54,20 @@ def estimate(cases: Sequence[Trials], *, metric: Metric, k: int = 1) -> float | 
     With k = 1 the mean of the cases' pass rates. It can lie outside the bounds where cases are known to pass or to fail
     with fewer than k trials observed.
     """
-    value = _METRICS[metric]
-    observed = [(case.passed, case.passed + case.failed) for case in cases]
-    values = [value(passed, trials, k) for passed, trials in observed if trials >= k]
-    return fsum(values) / len(values) if values else None
+    return estimate_of_clusters([((case,), 1) for case in cases], metric=metric, k=k)
 
 
 def estimate_of_clusters(clusters: Clusters, *, metric: Metric, k: int = 1) -> float | None:
     """:func:`estimate` of a suite that is counted by what its clusters hold."""
-    cases = [Trials(*case) for members, count in clusters for case in members for _ in range(count)]
-    return estimate(cases, metric=metric, k=k)
+    value = _METRICS[metric]
+    observed = [
+        (passed, passed + failed, count)
+        for members, count in clusters
+        for passed, failed, _ in members
+        if passed + failed >= k
+    ]
+    cases = sum(count for _, _, count in observed)
+    return fsum(value(passed, trials, k) * count for passed, trials, count in observed) / cases if cases else None
 
 
 def interval(
@@ -98,7 +102,7 @@ def of_clusters(
     for members, count in clusters:
         cases = [Trials(*case) for case in members]
         ends = [bounds(case, metric=metric, k=k) for case in cases]
-        values += [Cluster(fsum(low for low, _ in ends), fsum(high for _, high in ends), len(cases))] * count
+        values.append(Cluster(fsum(low for low, _ in ends), fsum(high for _, high in ends), len(cases), count))
         most += sum(sum(case) // k for case in cases) * count
         complete = complete and all(case.missing == 0 for case in cases)
     if not complete:

@@ -50,3 +50,12 @@ def test_large_clusters_are_few() -> None:
 def test_a_level_outside_0_to_1_is_refused() -> None:
     with pytest.raises(ValueError, match="a confidence level lies between 0 and 1"):
         interval(whole(1, 2), level=95)
+
+
+def test_clusters_that_are_alike_may_be_counted() -> None:
+    each = [Cluster(3.0, 3.0, 5), Cluster(5.0, 5.0, 5), Cluster(0.5, 0.5, 2)]
+    counted = [cluster._replace(times=times) for cluster, times in zip(each, (4, 20, 7), strict=True)]
+    one_by_one = [cluster for cluster in counted for _ in range(cluster.times)]
+    listed = interval([cluster._replace(times=1) for cluster in one_by_one])
+    assert interval(counted) == pytest.approx(listed, rel=1e-12)
+    assert interval([Cluster(5.0, 5.0, 5, times=30)]) == pytest.approx(interval([Cluster(5.0, 5.0, 5)] * 30), rel=1e-12)
