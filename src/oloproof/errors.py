@@ -31,6 +31,9 @@ CLUSTERED_PAIRS = "OLO635"
 MOST_PROBLEMS = 50
 """How many problems of one input are told; whoever has more of them has one cause."""
 
+MOST_QUOTED = 200
+"""Characters of a text that a message quotes."""
+
 PRECEDENCE = (
     ExitCode.INTERNAL,
     ExitCode.BROKEN,
@@ -78,6 +81,13 @@ def did_you_mean(wrong: str, known: Iterable[str], *, otherwise: str = "") -> st
     if near:
         return f"did you mean {next(word for word in words if word.lower() == near[0])!r}?"
     return f"{otherwise}: {', '.join(words)}" if otherwise and words else ""
+
+
+def shown(text: str) -> str:
+    """A value that somebody wrote, quoted; of a longer one how long it is, and nothing of it: secrets are taken out of
+    messages later, and what is cut in two by then is found by no rule."""
+    quoted = repr(text)
+    return quoted if len(quoted) <= MOST_QUOTED else f"'…' ({len(text):,} characters)"
 
 
 def with_article(noun: str) -> str:

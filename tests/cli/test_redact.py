@@ -10,9 +10,8 @@ import pytest
 
 from fakes.projects import NONE_WRONG, Row, case, oloproof, project, spawned, write_lines
 from fakes.secrets import stored
-from oloproof.errors import UsageError
+from oloproof.errors import MOST_QUOTED, UsageError
 from oloproof.project import load, read_cases
-from oloproof.project.problems import MOST_QUOTED
 
 SECRET = "ada.lovelace@example.org"
 LEAKY = """
@@ -157,6 +156,16 @@ def test_a_problem_of_a_dataset_tells_no_half_of_a_secret(tmp_path: Path, row: C
         (problem,) = found.value.problems
         assert "ada" not in problem.message
         assert ("[redacted:email:1]" in problem.message) == (before + len(SECRET) + 3 <= MOST_QUOTED), before
+
+
+def test_a_problem_of_a_recording_tells_no_half_of_a_secret(tmp_path: Path) -> None:
+    project(tmp_path, system={"recorded": "t.jsonl"}, redact={})
+    for before in range(49, 82, 3):
+        write_lines(tmp_path / "t.jsonl", [{"case": "c1", "output": {}, "x" * before + " " + SECRET: 1}])
+        done = oloproof(tmp_path, "judge")
+        assert done.code == 2
+        assert "unknown key" in done.err
+        assert "ada." not in done.err
 
 
 def test_recordings_are_redacted_as_they_are_read_and_their_file_stays(tmp_path: Path) -> None:

@@ -23,10 +23,29 @@ def agent(tmp_path: Path) -> Path:
     return project(tmp_path, app=AGENT, cases=cases, evaluators=EVALUATORS, slices=["first_tool"])
 
 
+def done_run(directory: Path) -> str:
+    """The latest run's id."""
+    return oloproof(directory, "runs", "--json").json["runs"][0]["id"]
+
+
+def test_what_was_written_is_told_as_a_document_too(agent: Path) -> None:
+    oloproof(agent, "run")
+    name = done_run(agent)
+    done = oloproof(agent, "report", "--html", "page.html", "--json")
+    assert done.json == {"format": "oloproof.written/v1", "files": ["page.html"], "run": name}
+    done = oloproof(agent, "baseline", "save", "-o", "base.json", "--json")
+    assert done.json == {"format": "oloproof.written/v1", "files": ["base.json"], "run": name}
+    shown = oloproof(agent, "baseline", "show", "base.json", "--json").json
+    counted = {each.pop("id"): each for each in shown.pop("criteria")}
+    assert counted["agent_tool_sequence"] == {"passed": 1, "failed": 1, "missing": 0, "excluded": 0}
+    assert counted.keys() == {"right", "agent_tool_sequence"}
+    assert (shown["run"], shown["cases"], shown["trials"]) == (name, 2, 1)
+
+
 def test_a_run_writes_the_page_that_the_stored_run_writes_again(agent: Path) -> None:
     assert oloproof(agent, "run", "--html", "run.html").code == 0
     done = oloproof(agent, "report", "--html", "again.html")
-    assert (done.code, done.out) == (0, "")
+    assert (done.code, done.lines) == (0, [f"wrote again.html: run {done_run(agent)}"])
     assert (agent / "run.html").read_bytes() == (agent / "again.html").read_bytes()
 
 

@@ -25,6 +25,13 @@ def test_what_init_writes_runs_and_gates(tmp_path: Path, options: list[str]) -> 
     assert "ALLOW (exit 0)" in done.lines
 
 
+def test_what_init_writes_is_told_as_a_document_too(tmp_path: Path) -> None:
+    document = oloproof(tmp_path, "init", "checks", "--json").json
+    assert (document["format"], document["run"]) == ("oloproof.written/v1", None)
+    written = {str(path.relative_to(tmp_path)) for path in (tmp_path / "checks").rglob("*") if path.is_file()}
+    assert set(document["files"]) == written
+
+
 def test_init_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "release.yaml").write_text("mine\n")
     done = oloproof(tmp_path, "init")

@@ -6,15 +6,17 @@ from pathlib import Path
 
 import click
 
-from oloproof.cli.common import write_file
+from oloproof.cli.common import json_option, print_json, write_file
 from oloproof.errors import Problem, UsageError
 from oloproof.project import scaffold
+from oloproof.reports.document import written_document
 
 
 @click.command("init")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=Path())
 @click.option("--example", type=click.Choice(scaffold.EXAMPLES), help="Start from a worked example.")
-def command(directory: Path, example: str | None) -> None:
+@json_option
+def command(directory: Path, example: str | None, as_json: bool) -> None:
     """Write a small project that runs and gates out of the box. Nothing is overwritten.
 
     \b
@@ -41,6 +43,10 @@ def command(directory: Path, example: str | None) -> None:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, [text])
-        click.echo(f"wrote {path}")
+        if not as_json:
+            click.echo(f"wrote {path}")
+    if as_json:
+        print_json(written_document(*(str(directory / name) for name in files)))
+        return
     where = "" if directory == Path() else f"cd {directory} && "
     click.echo(f"next: {where}oloproof run")

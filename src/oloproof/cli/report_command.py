@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from oloproof import pipeline
-from oloproof.cli.common import OutputFile, config_option, write_html
+from oloproof.cli.common import OutputFile, config_option, json_option, print_json, write_html
 from oloproof.pipeline.world import find_run, open_store
+from oloproof.reports.document import written_document
 
 
 @click.command("report")
@@ -16,7 +17,8 @@ from oloproof.pipeline.world import find_run, open_store
 @config_option
 @click.option("--html", type=OutputFile(), required=True, help="The file to write.")
 @click.option("--no-content", is_flag=True, help="Leave inputs, outputs, arguments and results out.")
-def command(run: str, config: Path, html: Path, no_content: bool) -> None:
+@json_option
+def command(run: str, config: Path, html: Path, no_content: bool, as_json: bool) -> None:
     """Write a stored run as one HTML file that opens offline.
 
     RUN is an id, a unique part of one, latest (default) or latest~2.
@@ -29,3 +31,7 @@ def command(run: str, config: Path, html: Path, no_content: bool) -> None:
         header = find_run(store, run, config)
         report = pipeline.stored_report(store, header, store.policy(header.id))
         write_html(html, report, store, config=config, content=not no_content)
+    if as_json:
+        print_json(written_document(str(html), run=header.id))
+    else:
+        click.echo(f"wrote {html}: run {header.id}")

@@ -7,7 +7,7 @@ from typing import get_args
 
 from msgspec import DecodeError, Struct, ValidationError
 
-from oloproof.errors import Problem, did_you_mean
+from oloproof.errors import Problem, did_you_mean, shown
 from oloproof.importers import codes
 from oloproof.importers.documents import not_json
 from oloproof.model.case import AttemptError, ErrorKind
@@ -93,7 +93,7 @@ def _invalid(said: str) -> Problem:
         known = next((kind.__struct_fields__ for at, kind in _KEYS if at.fullmatch(path)), ())
         return Problem(
             "OLO302",
-            f"unknown key {_shown(unknown['key'])}{within}",
+            f"unknown key {shown(unknown['key'])}{within}",
             did_you_mean(unknown["key"], known, otherwise="known here"),
         )
     if absent := _ABSENT.fullmatch(what):
@@ -106,7 +106,3 @@ def _invalid(said: str) -> Problem:
         return Problem(codes.BAD_VALUE, f"{path}: {what.replace('`', '')}", 'write {"steps": […]}')
     hint = f"one of: {', '.join(words)}" if words else ""
     return Problem(codes.BAD_VALUE, f"{path}: {what.replace('`', '')}", hint)
-
-
-def _shown(key: str) -> str:
-    return repr(key if len(key) <= 80 else key[:79] + "…")

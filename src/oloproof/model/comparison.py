@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -51,6 +53,18 @@ class Sides(Struct, frozen=True, kw_only=True):
     quantiles: tuple[QuantileId, ...] = ()
     cases: tuple[Side, ...]
     trials: int = 1
+
+
+_COUNTED = {"p": "passed", "f": "failed", "m": "missing", "x": "excluded"}
+
+
+def counted_verdicts(criteria: Sequence[str], cases: Sequence[Side]) -> dict[str, dict[str, int]]:
+    """By criterion, how many cases passed, failed, are missing and are excluded."""
+    found = {}
+    for index, name in enumerate(criteria):
+        letters = Counter(side.codes[index : index + 1] for side in cases)
+        found[name] = {word: letters[letter] for letter, word in _COUNTED.items()}
+    return found
 
 
 class CriterionPairs(Struct, frozen=True):

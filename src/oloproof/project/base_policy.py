@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oloproof.errors import Problem, UsageError
+from oloproof.errors import Problem, UsageError, shown
 from oloproof.gates.relaxed import Relaxation, relaxations
 from oloproof.model.decision import Policy
 from oloproof.project.codes import CONFIG, RELAXED
 from oloproof.project.nodes import Fields, Items, Node, Scalar
 from oloproof.project.policy import DEFAULT_POLICY, Measurable, policy_of
-from oloproof.project.problems import Problems, read_bytes, shown
+from oloproof.project.problems import Problems, read_bytes
 from oloproof.project.spec import PolicyFile, PolicySection
 from oloproof.project.yaml_nodes import parse_yaml
 

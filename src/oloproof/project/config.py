@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from oloproof.errors import shown
 from oloproof.model.decision import Policy
 from oloproof.model.measured import MIN_SLICE_SUPPORT
 from oloproof.model.project import (
@@ -28,7 +29,7 @@ from oloproof.project.executors import idle_executor, read_executor
 from oloproof.project.measures import Measures, read_measures
 from oloproof.project.nodes import Entry, Fields, Node, Scalar, describe
 from oloproof.project.policy import DEFAULT_POLICY, Measurable, policy_of, read_policy
-from oloproof.project.problems import Problems, read_bytes, refuse, shown
+from oloproof.project.problems import Problems, read_bytes, refuse
 from oloproof.project.spec import ConfigFile, IntervalSection, RedactSection, SystemSection
 from oloproof.project.system import check_records, idle_keys, read_system, with_room_to_redact
 from oloproof.project.yaml_nodes import parse_yaml

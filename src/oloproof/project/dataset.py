@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from oloproof.errors import Problem, UsageError
+from oloproof.errors import Problem, UsageError, shown
 from oloproof.inputs import BOM, READ_AT_ONCE
 from oloproof.model.case import Case
 from oloproof.model.collector import collector_paused
@@ -25,7 +25,7 @@ from oloproof.project import codes, shape
 from oloproof.project.codes import DATASET
 from oloproof.project.json_nodes import parse_json
 from oloproof.project.nodes import Fields, Items, Node
-from oloproof.project.problems import Problems, read_bytes, reason, shown
+from oloproof.project.problems import Problems, read_bytes, reason
 from oloproof.project.review import Review
 from oloproof.project.spec import Row
 from oloproof.project.table import table_rows

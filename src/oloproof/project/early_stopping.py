@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from oloproof.errors import did_you_mean
+from oloproof.errors import did_you_mean, shown
 from oloproof.model.decision import IntervalThreshold, Rule
 from oloproof.model.stopping import EarlyStopping
 from oloproof.project import codes, shape
 from oloproof.project.nodes import Fields, Items, Node
-from oloproof.project.problems import Problems, shown
+from oloproof.project.problems import Problems
 from oloproof.project.spec import EarlyStoppingSection
 
 

@@ -8,8 +8,9 @@ import re
 from bisect import bisect_right
 from json.decoder import scanstring  # type: ignore[attr-defined]  # undocumented and stable since Python 2.6
 
+from oloproof.errors import shown
 from oloproof.project.nodes import MAX_DIGITS, SURROGATE, Entry, Fields, Items, Node, Scalar
-from oloproof.project.problems import Problems, shown
+from oloproof.project.problems import Problems
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from oloproof.errors import shown
 from oloproof.model.redaction import RULE_NAME
-from oloproof.project.problems import shown
 from oloproof.project.spec import CLUSTER, FIELD, FIELD_ROOTS, TARGET, URL
 
 _AT_HOME = ("localhost", "127.", "[::1]")

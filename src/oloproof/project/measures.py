@@ -7,7 +7,7 @@ from typing import get_args
 
 from msgspec import Struct, field
 
-from oloproof.errors import UsageError, did_you_mean
+from oloproof.errors import UsageError, did_you_mean, shown
 from oloproof.evaluators import EVALUATORS, EvaluatorBase, UserEvaluator
 from oloproof.evaluators.base import ConfigError
 from oloproof.evaluators.elsewhere import elsewhere_hint
@@ -20,7 +20,7 @@ from oloproof.project import codes, shape
 from oloproof.project.meant import did_you_mean_form
 from oloproof.project.nodes import Fields, Items, Node, Scalar, describe, inside
 from oloproof.project.policy import Measurable, MetricKind, decimal_text
-from oloproof.project.problems import Problems, shown
+from oloproof.project.problems import Problems
 from oloproof.project.spec import (
     TARGET,
     ConfigFile,

@@ -13,7 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from oloproof.project.problems import Problems, shown
+from oloproof.errors import shown
+from oloproof.project.problems import Problems
 
 MAX_DIGITS = 400
 SURROGATE = re.compile("[\ud800-\udfff]")

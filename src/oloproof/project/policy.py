@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
-from oloproof.errors import UsageError, did_you_mean
+from oloproof.errors import UsageError, did_you_mean, shown
 from oloproof.model.decision import (
     Equivalence,
     IntervalThreshold,
@@ -23,7 +23,7 @@ from oloproof.model.decision import (
 from oloproof.project import codes, shape
 from oloproof.project.early_stopping import read_early_stopping
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe
-from oloproof.project.problems import Problems, read_bytes, shown
+from oloproof.project.problems import Problems, read_bytes
 from oloproof.project.spec import (
     BlockingState,
     EquivalenceEntry,

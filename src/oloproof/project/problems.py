@@ -9,9 +9,6 @@ from typing import Protocol
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.project.codes import CONFIG, MORE, FileCodes
 
-MOST_QUOTED = 200
-"""Characters of a text that a message quotes."""
-
 
 class Place(Protocol):
     """Anything that knows where in its file it stands (``line`` and ``column`` count from 1)."""
@@ -76,10 +73,3 @@ def reason(error: OSError | ValueError) -> str:
     """What the operating system said, without the path, which the problem already names."""
     text = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return text[:1].lower() + text[1:]
-
-
-def shown(text: str) -> str:
-    """A value that somebody wrote, quoted; of a longer one how long it is, and nothing of it: secrets are taken out of
-    messages later, and what is cut in two by then is found by no rule."""
-    quoted = repr(text)
-    return quoted if len(quoted) <= MOST_QUOTED else f"'…' ({len(text):,} characters)"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from oloproof.errors import did_you_mean
+from oloproof.errors import did_you_mean, shown
 from oloproof.model.redaction import DEPTH_RULE, FIELD_RULE, MARKER_RULE, OwnPattern, Redaction
 from oloproof.project import codes
 from oloproof.project.nodes import Fields, Items, Node
-from oloproof.project.problems import Problems, shown
+from oloproof.project.problems import Problems
 from oloproof.project.spec import RedactSection
 from oloproof.redaction import BUILT_IN, PatternError, own_pattern
 

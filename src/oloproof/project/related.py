@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from oloproof.errors import CLUSTERED_PAIRS
+from oloproof.errors import CLUSTERED_PAIRS, shown
 from oloproof.model.case import Case
 from oloproof.model.decision import Equivalence, NonInferiority, Policy, Superiority
 from oloproof.model.project import METADATA_PREFIX, Project
 from oloproof.project import codes
 from oloproof.project.places import key_place
-from oloproof.project.problems import Problems, shown
+from oloproof.project.problems import Problems
 
 
 class Clustering:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from oloproof.errors import MOST_PROBLEMS, did_you_mean
+from oloproof.errors import MOST_PROBLEMS, did_you_mean, shown
 from oloproof.evaluators import UserEvaluator
 from oloproof.evaluators.canary import CanaryAbsent
 from oloproof.evaluators.output import ReferenceEvaluator
@@ -26,7 +26,7 @@ from oloproof.model.project import METADATA_PREFIX, Project
 from oloproof.model.values import lookup
 from oloproof.project import codes
 from oloproof.project.places import case_places, evaluator_place
-from oloproof.project.problems import Problems, refuse, shown
+from oloproof.project.problems import Problems, refuse
 from oloproof.project.related import Clustering
 
 _WITH_EXPECTED_FIELD = (ReferenceEvaluator, CanaryAbsent)

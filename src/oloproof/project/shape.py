@@ -15,10 +15,10 @@ from typing import Any, Final, TypeVar, cast
 from msgspec import Struct
 from msgspec import inspect as shapes
 
-from oloproof.errors import did_you_mean
+from oloproof.errors import did_you_mean, shown
 from oloproof.project.meant import form_hint, reference_hint
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe, excerpt, plain
-from oloproof.project.problems import Problems, shown
+from oloproof.project.problems import Problems
 from oloproof.project.spec import FORMS, PATH
 
 T = TypeVar("T", bound=Struct)

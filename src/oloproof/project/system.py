@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from oloproof.errors import Problem
+from oloproof.errors import Problem, shown
 from oloproof.model.project import (
     Backoff,
     CallableSystem,
@@ -28,7 +28,7 @@ from oloproof.project import codes
 from oloproof.project.codes import CONFIG
 from oloproof.project.measures import Measures
 from oloproof.project.nodes import Fields, Items, Node
-from oloproof.project.problems import Problems, shown
+from oloproof.project.problems import Problems
 from oloproof.project.spec import SYSTEM_KINDS, SystemSection
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from oloproof.errors import counted, did_you_mean
+from oloproof.errors import counted, did_you_mean, shown
 from oloproof.project import codes
 from oloproof.project.json_nodes import parse_json
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar
-from oloproof.project.problems import Problems, shown
+from oloproof.project.problems import Problems
 from oloproof.project.spec import Row
 
 JSON_SUFFIX = ":json"

@@ -12,8 +12,9 @@ from typing import Any, NoReturn
 
 import yaml
 
+from oloproof.errors import shown
 from oloproof.project.nodes import MAX_DIGITS, SURROGATE, Entry, Fields, Items, Node, Scalar
-from oloproof.project.problems import Problems, shown
+from oloproof.project.problems import Problems
 
 MAX_DEPTH = 64
 MAX_ALIASED = 10_000

@@ -27,7 +27,7 @@ from oloproof.model.decision import (
 from oloproof.model.measured import Metric, Quantile, Rate
 from oloproof.model.run import Report
 from oloproof.model.tally import Distribution, PairTable, Tally
-from oloproof.reports.figures import Figures, figures, quantity_text, run_figures
+from oloproof.reports.figures import Figures, figures, in_unit, quantity_text, run_figures
 from oloproof.reports.inert import inert
 from oloproof.stats import paired
 from oloproof.stats.rounding import percent_of
@@ -223,7 +223,7 @@ def _largest(distribution: Distribution) -> float:
 
 
 def _quantity(value: float, metric: Quantile) -> str:
-    return f"{quantity_text(value, rounding=ROUND_CEILING)} {metric.unit}"
+    return in_unit(quantity_text(value, rounding=ROUND_CEILING), metric.unit)
 
 
 def _distribution(metric: Quantile) -> DistributionView:

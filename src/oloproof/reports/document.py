@@ -15,6 +15,7 @@ from msgspec import UNSET, to_builtins
 from oloproof.errors import Problem
 from oloproof.model.alignment import AlignedCall, Alignment
 from oloproof.model.case import AttemptError, Case
+from oloproof.model.comparison import Sides, counted_verdicts
 from oloproof.model.decision import Gate
 from oloproof.model.judgment import Judgment
 from oloproof.model.measured import ErrorGroup
@@ -36,6 +37,8 @@ EVALUATORS_FORMAT = "oloproof.evaluators/v1"
 EXPORT_FORMAT = "oloproof.export/v1"
 IMPORT_FORMAT = "oloproof.import/v1"
 PROBLEMS_FORMAT = "oloproof.problems/v1"
+BASELINE_SUMMARY_FORMAT = "oloproof.baseline_summary/v1"
+WRITTEN_FORMAT = "oloproof.written/v1"
 
 VERDICT_COLUMNS = ("case", "trial", "criterion", "verdict", "reason")
 
@@ -169,6 +172,25 @@ def export_document(run_id: str, name: str, output: str, losses: Mapping[str, in
     """``oloproof.export/v1``: which run was written where, as what, and what that has no place for, by kind."""
     told = {kind: count for kind, count in sorted(losses.items()) if count}
     return {"format": EXPORT_FORMAT, "run": run_id, "as": name, "output": output, "losses": told}
+
+
+def written_document(*files: str, run: str | None = None) -> Document:
+    """``oloproof.written/v1``: the files that were written, and of which run; null where they are of none."""
+    return {"format": WRITTEN_FORMAT, "files": list(files), "run": run}
+
+
+def baseline_summary_document(sides: Sides) -> Document:
+    """``oloproof.baseline_summary/v1``: whose verdicts a baseline file holds, and how many of each."""
+    counts = counted_verdicts(sides.criteria, sides.cases)
+    return {
+        "format": BASELINE_SUMMARY_FORMAT,
+        "project": sides.project,
+        "run": sides.run,
+        "system": sides.system,
+        "cases": len(sides.cases),
+        "trials": sides.trials,
+        "criteria": [{"id": criterion, **counted} for criterion, counted in counts.items()],
+    }
 
 
 def problems_document(problems: Iterable[Problem]) -> Document:

@@ -121,7 +121,7 @@ def estimate_text(metric: Metric, estimate: float | None) -> str:
         case Rate() | PassK():
             return percent_estimate(*estimate.as_integer_ratio()) + "%"
         case Quantile(unit=unit):
-            return f"{quantity_text(estimate, rounding=ROUND_HALF_EVEN)} {unit}"
+            return in_unit(quantity_text(estimate, rounding=ROUND_HALF_EVEN), unit)
         case _:
             assert_never(metric)
 
@@ -185,8 +185,16 @@ def rate_text(tally: Tally) -> str:
     return f"{percent_estimate(tally.passed, tally.observed)}% ({tally.passed:,}/{tally.observed:,})"
 
 
+_ONE = {"decisions": "decision", "steps": "step", "calls": "call", "tokens": "token"}
+
+
+def in_unit(value: str, unit: str) -> str:
+    """``12 steps``, ``1 step``, ``1 ms``."""
+    return f"{value} {_ONE.get(unit, unit) if value == '1' else unit}"
+
+
 def quantity_text(value: float, *, rounding: str) -> str:
-    """A value in its unit: whole numbers in full, others to six significant digits."""
+    """A value without its unit: whole numbers in full, others to six significant digits."""
     exact = Decimal(repr(value))
     if exact.adjusted() > _LARGEST:
         return str(Context(prec=_SIGNIFICANT, rounding=rounding).plus(exact))

@@ -30,7 +30,7 @@ from oloproof.model.decision import (
 )
 from oloproof.model.measured import Metric, Quantile, Rate
 from oloproof.model.run import Report
-from oloproof.reports.figures import NO_BOUND, NOTHING, interval_text
+from oloproof.reports.figures import NO_BOUND, NOTHING, in_unit, interval_text
 from oloproof.reports.inert import TEXT_LIMIT, inert
 from oloproof.reports.pairs import pair_reason_in_words
 from oloproof.reports.stopping import settled_in_words
@@ -64,7 +64,7 @@ class Subject(Struct, frozen=True, kw_only=True):
         if threshold is None:
             return NOTHING
         if isinstance(self.metric, Quantile):
-            return f"{plain(Decimal(str(threshold)))} {self.metric.unit}"
+            return in_unit(plain(Decimal(str(threshold))), self.metric.unit)
         return percent_of(threshold) + "%"
 
     def lower(self, bound: float | None, threshold: float | None, holds: Relation) -> str:

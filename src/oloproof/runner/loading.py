@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -204,13 +206,21 @@ def _module(name: str, target: str, directory: str) -> Any:
                     f"{target}: there is no module {missing!r}",
                     code="OLO401",
                     usage=True,
-                    hint=f"modules are looked for in {directory} first",
+                    hint=did_you_mean(missing, _modules(directory)) or f"modules are looked for in {directory} first",
                 ) from None
         code = exc.problems[0].code if isinstance(exc, OloproofError) else "OLO404"
         hint = ""
         if isinstance(exc, ModuleNotFoundError):
             hint = f"your code runs in the environment that oloproof is installed in, {sys.prefix}: install it there"
         raise LoadError(f"importing {name} failed", code=code, usage=False, hint=hint, raised=exc) from None
+
+
+def _modules(directory: str) -> list[str]:
+    """What may be imported from there by a name of one part."""
+    with suppress(OSError):
+        names = {name.removesuffix(".py") for name in os.listdir(directory)}
+        return sorted(filter(str.isidentifier, names))
+    return []
 
 
 def _is_async(value: Any) -> bool:

@@ -7,7 +7,6 @@ It holds no input, no output and no trajectory.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ from msgspec.json import decode
 
 from oloproof.errors import Problem, UsageError
 from oloproof.inputs import each_key_once
-from oloproof.model.comparison import QuantileId, Side, Sides
+from oloproof.model.comparison import QuantileId, Side, Sides, counted_verdicts
+from oloproof.model.judgment import WORDS
 
 FORMAT = "oloproof.baseline/v1"
-
-_WORDS = {"p": "passed", "f": "failed", "m": "missing", "x": "excluded"}
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +45,7 @@ def encode_baseline(sides: Sides) -> str:
         "criteria": sides.criteria,
         "slices": sides.slices,
         "quantiles": to_builtins(sides.quantiles),
-        "counts": _counts(sides),
+        "counts": counted_verdicts(sides.criteria, sides.cases),
     }
     if sides.trials > 1:  # a file of one trial a case reads as it always did
         head["trials"] = sides.trials
@@ -95,18 +93,9 @@ def _consistent(file: _File) -> bool:
         and len(file.judged_by) in (0, len(file.criteria))
         and all(len(set(each)) == len(each) for each in names)
         and all((len(c.codes), len(c.places), len(c.amounts)) == sizes for c in file.cases)
-        and all(set(case.codes) <= set(_WORDS) for case in file.cases)
-        and file.counts == _counts(file)
+        and all(set(case.codes) <= WORDS.keys() for case in file.cases)
+        and file.counts == counted_verdicts(file.criteria, file.cases)
     )
-
-
-def _counts(sides: Sides | _File) -> dict[str, dict[str, int]]:
-    """How each criterion came out, so that a reviewer need not count lines."""
-    found = {}
-    for index, name in enumerate(sides.criteria):
-        letters = Counter(side.codes[index : index + 1] for side in sides.cases)
-        found[name] = {word: letters[letter] for letter, word in _WORDS.items()}
-    return found
 
 
 def _refused(path: Path, what: str, hint: str) -> UsageError:

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oloproof.metrics.quantities import UNITS
 from oloproof.model.measured import Quantile, Rate
+from oloproof.model.project import QuantitySource
 from oloproof.model.run import IntervalChoice
 from oloproof.model.tally import Distribution, Tally
 from oloproof.reports.figures import (
@@ -14,6 +16,7 @@ from oloproof.reports.figures import (
     counts_text,
     estimate_text,
     figures,
+    in_unit,
     interval_text,
     quantity_text,
     time_text,
@@ -100,3 +103,11 @@ def test_totals_are_of_criteria_alone() -> None:
 )
 def test_a_time_is_told_to_the_second_and_from_an_hour_on_to_the_minute(seconds: int, text: str) -> None:
     assert time_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("source", "one", "more"),
+    [("agent_steps", "1 step", "1.5 steps"), ("latency_ms", "1 ms", "1.5 ms"), ("cost_usd", "1 USD", "1.5 USD")],
+)
+def test_one_of_a_unit_is_told_in_the_singular(source: QuantitySource, one: str, more: str) -> None:
+    assert (in_unit("1", UNITS[source]), in_unit("1.5", UNITS[source])) == (one, more)

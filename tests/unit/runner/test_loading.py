@@ -53,6 +53,13 @@ def test_a_module_that_does_not_exist_is_a_wrong_name():
     assert wrong.hint == "modules are looked for in /here first"
 
 
+def test_of_a_misspelt_module_the_one_beside_it_is_named(tmp_path):
+    (tmp_path / "loading_near.py").touch()
+    with pytest.raises(LoadError) as found:
+        load_function("loading_nera:run", str(tmp_path))
+    assert found.value.failed().hint == "did you mean 'loading_near'?"
+
+
 def test_so_is_a_module_of_a_package_that_exists(module):
     module("loading_pkg/__init__.py", "")
     assert error("loading_pkg.absent:run").message == "loading_pkg.absent:run: there is no module 'loading_pkg.absent'"

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.model.alignment import Alignment
-from oloproof.model.judgment import Judgment
+from oloproof.model.judgment import LETTERS, Judgment
 from oloproof.model.run import CaseRecord, Run
 from oloproof.reports.case import Block, CaseView, case_view
 from oloproof.reports.html.aligned import Line, aligned
@@ -42,7 +42,6 @@ _CASES = 100
 _BYTES = 512_000
 _PREVIEW = 100
 _MOST_LINES = 200
-_LETTERS = {"pass": "p", "fail": "f", "missing": "m", "excluded": "x"}
 _encoder = msgspec.json.Encoder()
 
 
@@ -174,7 +173,7 @@ class _Index:
         places = [
             known.setdefault(inert(value), len(known)) for known, value in zip(self._values, entry.places, strict=False)
         ]
-        letters = "".join(_LETTERS[judgment.verdict] for judgment in entry.judgments)
+        letters = "".join(LETTERS[judgment.verdict] for judgment in entry.judgments)
         row: list[Any] = [inert(entry.case), entry.trial, letters, places, block, at, self._preview(entry)]
         self._write((b"," if self._rows else b"") + _encoder.encode(row))
         self._rows += 1
