@@ -82,7 +82,8 @@ def concluded(run: Run) -> Run:
         why = f"partial ({run.partial})" if run.partial else "one for a debugger (--in-process)"
         why = f"one of several parts: {'; '.join(run.changed)}" if run.changed else why
         what = why if run.is_concluded else run.status
-        raise BrokenError(f"run {run.id} is {what}", code="OLO622", hint="compare runs that are complete")
+        hint = "compare runs that are complete; `oloproof runs` lists them"
+        raise BrokenError(f"run {run.id} is {what}", code="OLO622", hint=hint)
     return run
 
 
