@@ -5,7 +5,8 @@ for it is for a person to say. A rule is the same rule if it has the same id, or
 differs.
 
 Where an undecided rule blocks nothing, asking for more evidence is a relaxation too: what was a FAIL is undecided then.
-And one rule that passes is enough there, so that a new rule is a new way to pass.
+So is asking for anything else of a rule that waits for a person, and would have blocked until then. And one rule that
+passes is enough where others are undecided, or wait and do not block, so that a new rule is a new way to pass there.
 """
 
 from __future__ import annotations
@@ -93,16 +94,31 @@ def _of_rules(policy: Policy, base: Policy) -> Iterator[Relaxation]:
     for was in base.rules:
         now = rules.get(was.id)
         if now is not None:
-            yield from _of_rule(now, was)
-            if undecided and not isinstance(now, ObservedCount | MaxNewFailures):  # these fail on whatever there is
+            less = tuple(_of_rule(now, was))
+            yield from less
+            if undecided and was.requires_manual_review and blocks("MANUAL_REVIEW", base):
+                yield from _of_review(now, was, {each.key for each in less})
+            elif undecided and not isinstance(now, ObservedCount | MaxNewFailures):  # these fail on whatever there is
                 yield from _of_evidence(now, was)
         elif not any(replace(rule, id=was.id) == was for rule in policy.rules):
             yield Relaxation(rule=was.id, key=None, now="no such rule", was=f"of kind {kind_of(was)}", gone=True)
     ids = {rule.id for rule in base.rules}
-    for new in policy.rules if undecided else ():
+    waiting = not blocks("MANUAL_REVIEW", policy) and any(rule.requires_manual_review for rule in base.rules)
+    for new in policy.rules if undecided or waiting else ():
         if new.id not in ids and not any(replace(new, id=was.id) == was for was in base.rules):
-            now_text, was_text = "a PASS of it alone is enough where the others are undecided", "there was no such rule"
+            others = "are undecided" if undecided else "wait for a review"
+            now_text, was_text = f"a PASS of it alone is enough where the others {others}", "there was no such rule"
             yield Relaxation(rule=new.id, key=None, now=now_text, was=was_text)
+
+
+def _of_review(now: Rule, was: Rule, told: set[str | None]) -> Iterator[Relaxation]:
+    """Whatever else of a rule that waits for a person is another now: it may be undecided then, and wait no more."""
+    if type(now) is not type(was):
+        return
+    for key in now.__struct_fields__:
+        value, before = getattr(now, key), getattr(was, key)
+        if key not in told and value != before and key != "id":
+            yield Relaxation(rule=now.id, key=key, now=_said(value), was=_said(before))
 
 
 def _of_evidence(now: Rule, was: Rule) -> Iterator[Relaxation]:
@@ -155,5 +171,5 @@ def _at_most(rule: str, key: str, now: str | None, was: str | None) -> Iterator[
         yield Relaxation(rule=rule, key=key, now=_said(now), was=was)
 
 
-def _said(value: str | None) -> str:
-    return "none" if value is None else value
+def _said(value: str | float | None) -> str:
+    return "none" if value is None else str(value)

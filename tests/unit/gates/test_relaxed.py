@@ -165,6 +165,24 @@ def test_where_undecided_rules_pass_a_new_rule_is_a_new_way_to_pass() -> None:
     assert told(policy(replace(rule, id="renamed"), **UNBLOCKED), policy(rule, **UNBLOCKED)) == []
 
 
+def test_where_undecided_rules_pass_a_rule_that_waits_for_a_person_must_not_come_to_be_undecided() -> None:
+    waits = threshold(min="0.8", requires_manual_review=True)
+    lenient = policy(waits, block_on=("FAIL", "MANUAL_REVIEW"))
+    stricter = replace(lenient, rules=(replace(waits, min="0.9", min_cases=9),))
+    assert told(stricter, lenient) == [("r", "min_cases", "9", "1"), ("r", "min", "0.9", "0.8")]
+    strict = replace(lenient, block_on=("FAIL", "MANUAL_REVIEW", "INSUFFICIENT_EVIDENCE"))
+    assert told(replace(stricter, block_on=strict.block_on), strict) == []
+
+
+def test_a_new_rule_beside_one_that_waits_and_does_not_block_is_a_new_way_to_pass() -> None:
+    waits = threshold(min="0.8", requires_manual_review=True)
+    lenient = policy(waits, block_on=("FAIL", "INSUFFICIENT_EVIDENCE"))
+    new = replace(lenient, rules=(waits, ObservedCount(id="new", metric="right", max_failures=0)))
+    text = "a PASS of it alone is enough where the others wait for a review"
+    assert told(new, lenient) == [("new", None, text, "there was no such rule")]
+    assert told(replace(new, block_on=("FAIL",)), replace(lenient, rules=(threshold(min="0.8"),)))[0][1] == "block_on"
+
+
 def test_evidence_that_may_settle_a_rule_now() -> None:
     rule, hybrid = threshold(min="0.9"), EarlyStopping(method="hybrid", rules=("r",))
     was = policy(rule, early_stopping=EarlyStopping())
