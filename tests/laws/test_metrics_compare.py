@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from oloproof.metrics.compare import compare
 from oloproof.model.comparison import Side, Sides
@@ -84,3 +85,21 @@ def test_deleting_a_case_never_raises_the_lower_bound(now: Sides, was: Sides, da
         if (new_letter == "x") == (old_letter == "x"):
             lower = paired.interval(paired.Pairs(*whole.table.cells))[0]
             assert paired.interval(paired.Pairs(*part.table.cells))[0] <= lower + 1e-9
+
+
+@given(runs(), runs(), st.sets(ids))
+@settings(deadline=None, max_examples=100)
+def test_accepting_cases_leaves_out_what_changed_and_nothing_else(now: Sides, was: Sides, some: set[str]) -> None:
+    new = {side.case_id: side for side in now.cases}
+    for at, criterion in enumerate(compare(now, was, accepted=some).criteria):
+        expected = [PairTable()]
+        for old in was.cases:
+            side = new.get(old.case_id)
+            changed = side is None or (side.question, side.reference) != (old.question, old.reference)
+            one_side = side is not None and (side.codes[at] == "x") != (old.codes[at] == "x")
+            if old.case_id in some and (changed or one_side):
+                expected.append(PairTable(excluded=0 if changed else 1))
+                continue
+            alone = replace(was, cases=(old,))
+            expected.append(compare(now, alone).criteria[at].table)
+        assert together(expected) == criterion.table

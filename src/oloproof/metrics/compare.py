@@ -33,8 +33,8 @@ def compare(
     """Pair the runs by case id and count.
 
     Criteria, slices and quantiles that only one of them has are ``uncompared``, and so are criteria that were judged
-    otherwise (:func:`comparable`). ``accepted`` are ids of cases that may
-    be gone or changed: they count in no pair then.
+    otherwise (:func:`comparable`). ``accepted`` are ids of cases that may be gone or changed: they count in no pair
+    then; where a criterion applies in one run only, in none of that criterion.
     """
     criteria = comparable(dict(_judged(candidate)), baseline)
     pick_new, pick_old = _picker(candidate.criteria, criteria), _picker(baseline.criteria, criteria)
@@ -56,6 +56,8 @@ def compare(
             codes = (_both_missing(pick_new(new.codes), was),) * 2
         else:
             codes = (pick_new(new.codes), was)
+            if old.case_id in accepted and codes != (codes := _where_both_apply(codes)):
+                waved.append(old.case_id)
         pairs.append((new, old, codes))
     known = {side.case_id for side in baseline.cases}
     grid = Grid([codes for _, _, codes in pairs], criteria=len(criteria))
@@ -105,6 +107,13 @@ def _picker(have: Sequence[str], want: Sequence[str]) -> Callable[[str], str]:
 def _both_missing(one: str, other: str) -> str:
     """Both verdicts missing, but where the criterion applied to neither."""
     return "".join(["x" if pair == ("x", "x") else "m" for pair in zip(one, other, strict=True)])
+
+
+def _where_both_apply(codes: Codes) -> Codes:
+    """The letters of a pair without those of criteria that apply on one side only."""
+    both = [("x", "x") if "x" in letters else letters for letters in zip(*codes, strict=True)]
+    now, was = ("".join([letters[side] for letters in both]) for side in (0, 1))
+    return now, was
 
 
 def _criteria(names: Sequence[str], grid: Grid, ids: Sequence[str]) -> tuple[CriterionPairs, ...]:

@@ -122,7 +122,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """Everything that was counted of two runs.
 
     ``changed`` are the cases whose input or reference is another one now. They, and those ``only_in_baseline``, count
-    as missing pairs unless they are ``accepted``; those ``only_in_candidate`` have no pair.
+    as missing pairs unless they are ``accepted``, and so do those to which a criterion applies in one run only. Those
+    ``only_in_candidate`` have no pair.
     """
 
     candidate: str

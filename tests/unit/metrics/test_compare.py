@@ -65,6 +65,18 @@ def test_accepted_cases_count_in_no_pair_but_only_where_they_are_gone_or_changed
     assert (found.accepted, found.criteria[0].table) == (("a", "b"), PairTable(broken=1))
 
 
+def test_an_accepted_case_to_which_a_criterion_applies_no_more_counts_under_the_others() -> None:
+    was = sides(Side("a", "pp"), Side("b", "pf"), criteria=("right", "quick"), run="old")
+    now = sides(Side("a", "xf"), Side("b", "pf"), criteria=("right", "quick"))
+    found = compare(now, was, accepted={"a", "b"})
+    assert found.accepted == ("a",)
+    assert [each.table for each in found.criteria] == [
+        PairTable(both_pass=1, excluded=1),
+        PairTable(broken=1, both_fail=1),
+    ]
+    assert compare(now, was).criteria[0].table == PairTable(both_pass=1, both_missing=1)
+
+
 def test_new_cases_are_listed_and_pair_with_nothing() -> None:
     found = compare(sides(*codes(a="p", z="f")), sides(*codes(a="p"), run="old"))
     assert (found.only_in_candidate, found.pairs) == (("z",), 1)
