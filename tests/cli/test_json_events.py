@@ -144,7 +144,7 @@ def test_a_case_is_told_when_it_ends_and_not_when_the_next_one_does(tmp_path: Pa
 
 
 def test_a_run_that_is_resumed_tells_the_rest(tmp_path: Path) -> None:
-    directory = project(tmp_path, app=WAITING, cases=answered("yes", "yes", "yes", "wait", *["yes"] * 60))
+    directory = project(tmp_path, app=WAITING, cases=answered("yes", "yes", "yes", "wait", *["yes"] * 200))
     os.mkfifo(directory / "told")
     first, second = Releasing(directory, stops=True), Heard()
     cut = watched(directory, first, concurrency=1)
@@ -153,7 +153,7 @@ def test_a_run_that_is_resumed_tells_the_rest(tmp_path: Path) -> None:
     for watch in (first, second):
         assert_each_once(watch)
     ended = [event.case for watch in (first, second) for event in watch.of(CaseFinished)]
-    assert sorted(ended) == sorted(f"c{number}" for number in range(1, 65))
+    assert sorted(ended) == sorted(f"c{number}" for number in range(1, 205))
     (begun,) = second.of(RunStarted)
     assert (begun.run, begun.done) == (cut.run.id, len(first.of(CaseFinished)))
     assert [(event.state, event.by) for event in second.of(RuleSettled)] == [("PASS", "certainty")]
