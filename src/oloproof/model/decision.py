@@ -195,10 +195,10 @@ class RateFinding(_TallyFinding, frozen=True, kw_only=True):
     """What a rule about a rate looked at: ``lower`` and ``upper`` are the bounds that decided.
 
     ``minimum`` and ``maximum`` are None where the rule has none. ``false_pass`` and ``false_fail`` are the rule's
-    achieved error rates at its threshold (of two, where they are larger), None where they are not known: the criterion
-    applies to no case, evidence decided, or cases were tried more than once or belong together. Then ``trials`` counts
-    verdicts, and ``effective`` is how many independent cases they are worth. ``basis`` None: the policy's method and
-    level decided.
+    achieved error rates at its threshold (of two, where they are larger; with what evidence could have erred by
+    before), None where they are not known: the criterion applies to no case, evidence decided, or cases were tried
+    more than once or belong together. Then ``trials`` counts verdicts, and ``effective`` is how many independent cases
+    they are worth. ``basis`` None: the policy's method and level decided.
     """
 
     kind: ClassVar[str] = "interval_threshold"

@@ -6,7 +6,7 @@ difference. The rest is the slice's complement, never the total, in which the sl
 
 from __future__ import annotations
 
-from math import exp, lgamma
+from math import exp, inf, lgamma
 from typing import NamedTuple
 
 # Masses below this share of a sum are left out of it: far below its rounding error.
@@ -44,7 +44,8 @@ def worse_than_rest(part: Group, rest: Group) -> Fisher:
     fewest = max(0, size - (total - passes))
     at = exp(_log_mass(passed, size=size, passes=passes, total=total))
     least = exp(_log_mass(fewest, size=size, passes=passes, total=total))
-    exact = min(1.0, at * _relative_tail(passed, size=size, passes=passes, total=total))
+    tail = _relative_tail(passed, size=size, passes=passes, total=total)
+    exact = 1.0 if tail == inf else min(1.0, at * tail)
     return Fisher(exact=exact, mid_p=max(0.0, exact - at / 2), smallest_mid_p=least / 2)
 
 
@@ -68,12 +69,12 @@ def _log_mass(k: int, *, size: int, passes: int, total: int) -> float:
 
 
 def _relative_tail(k: int, *, size: int, passes: int, total: int) -> float:
-    """P(X ≤ k) / P(X = k), by the ratio of neighbouring masses downwards from k."""
+    """P(X ≤ k) / P(X = k), by the ratio of neighbouring masses downwards from k; ∞ where no double holds it."""
     mass = tail = 1.0
     spare = total - passes - size
     for x in range(k, max(0, -spare), -1):
         mass *= x * (spare + x) / ((passes - x + 1) * (size - x + 1))
         tail += mass
-        if mass < _NEGLIGIBLE * tail:  # past the mode, where they only fall
+        if mass < _NEGLIGIBLE * tail or tail == inf:  # past the mode, where they only fall; or all there is
             break
     return tail

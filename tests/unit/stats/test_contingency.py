@@ -15,6 +15,11 @@ def test_a_slice_that_passes_everything_is_not_worse() -> None:
     assert worse_than_rest(Group(20, 0), Group(150, 30)).exact == pytest.approx(1)
 
 
+def test_what_no_double_holds_is_no_evidence() -> None:
+    """That all of the slice pass and none of the rest has a chance far below the smallest double."""
+    assert worse_than_rest(Group(5_000, 0), Group(0, 5_000)) == (1.0, 1.0, 0.0)
+
+
 def test_missing_cases_are_filled_in_for_the_slice() -> None:
     assert worse_than_rest(Group(3, 6, 1), Group(170, 18, 2)) == worse_than_rest(Group(4, 6), Group(170, 20))
 
