@@ -61,6 +61,7 @@ class Builder:
         self._turn = 0
         self._agents = False
         self._others: set[int] = set()
+        self._lacks_call = False
 
     # --- what happened, in order ----------------------------------------------------------------------------------
 
@@ -130,6 +131,7 @@ class Builder:
             call.answered = True
         if call is None:
             self.losses["results_without_call"] += 1
+            self._lacks_call |= not self._waiting.knows(call_id)  # one that is known was answered twice
             self._others.add(len(self.steps))
         else:
             name, call_id = call.name, call_id or call.call_id
@@ -196,7 +198,9 @@ class Builder:
         terminal_status: TerminalStatus = "unknown",
         step_limit: int | None = None,
     ) -> Trajectory:
-        """The record. ``truncated`` is never guessed: the file says so, or a call that nothing answers proves it."""
+        """The record. ``truncated`` is never guessed: the file says so, or a call that nothing answers proves it, or a
+        result of a call that is not there: what was done is not all recorded."""
+        truncated = truncated or self._lacks_call
         if self._agents:
             self._name_agents()
         if step_limit is not None and (step_limit < 0 or (len(self.steps) > step_limit and not truncated)):

@@ -106,6 +106,10 @@ class Chat:
         elif role == "assistant":
             self._began = True
             self._assistant(message, is_last=is_last)
+        elif message.get("tool_calls") or message.get("function_call"):
+            raise MessageError(
+                f"a message of the role {role[:40]!r} calls tools", hint="what the agent says is `assistant`"
+            )
         else:
             if not self._began:
                 self.opening.append(message)

@@ -58,6 +58,10 @@ class Waiting:
             call.answered = True
         return call
 
+    def knows(self, call_id: str) -> bool:
+        """Whether a call has this id, answered or not."""
+        return call_id in self._by_id
+
     def unanswered(self) -> list[Call]:
         """The calls that still wait, in order."""
         return [call for call in self.calls if not call.answered]

@@ -33,6 +33,20 @@ def test_steps_in_their_order() -> None:
     assert builder.losses == {}
 
 
+@pytest.mark.parametrize(
+    ("call_id", "is_cut"), [("1", False), ("2", True), ("", True)], ids=["answered twice", "no such call", "no id"]
+)
+def test_a_result_of_a_call_that_is_not_there_says_that_calls_are_not_all_recorded(call_id: str, is_cut: bool) -> None:
+    builder = Builder()
+    builder.turn()
+    builder.call("look", {}, call_id="1")
+    builder.result("found", call_id="1")
+    assert not builder.trajectory().truncated
+    builder.result("again", call_id=call_id)
+    assert builder.losses == {"results_without_call": 1}
+    assert builder.trajectory().truncated == is_cut
+
+
 def test_what_others_say_belongs_to_the_agent_that_takes_the_next_step() -> None:
     builder = Builder()
     builder.hear(HEARD)

@@ -257,3 +257,13 @@ def test_a_message_that_is_none_is_refused_by_number(message: Any, what: str) ->
     with pytest.raises(MessageError) as caught:
         Chat([USER, message])
     assert (str(caught.value), caught.value.message) == (what, 2)
+
+
+@pytest.mark.parametrize("role", ["Assistant", "user", "system", "developer", "model"])
+@pytest.mark.parametrize("key", ["tool_calls", "function_call"])
+def test_calls_of_another_role_are_no_words_of_the_agent_and_not_passed_over(role: str, key: str) -> None:
+    asked = {"name": "delete", "arguments": "{}"}
+    calls = [{"id": "1", "function": asked}] if key == "tool_calls" else asked
+    with pytest.raises(MessageError, match="calls tools"):
+        Chat([USER, {"role": role, "content": "x", key: calls}])
+    Chat([USER, {"role": role, "content": "x", key: None}])

@@ -257,7 +257,7 @@ def test_real_files() -> None:
     found = {path.name[:12]: imported("inspect", path.read_bytes(), file=path.name) for path in SAMPLES.glob("*.*")}
     assert {name: read.summary for name, read in found.items()} == {
         "2025-05-12T2": Summary(trajectories=1, steps=10, calls=4, results=4),
-        "log_tool_cal": Summary(trajectories=1, steps=11, results=11, errors=11),
+        "log_tool_cal": Summary(trajectories=1, steps=11, results=11, errors=11, truncated=1),
         "log_message_": Summary(trajectories=1, steps=17, calls=5, results=5),
         "log_read_sam": Summary(trajectories=1, steps=2),
     }
