@@ -96,19 +96,17 @@ def _protobuf(path: str) -> tuple[Callable[[bytes], Any], Callable[[Any], Any]]:
 
 
 def _keep_bounds(record: Span | Log) -> None:
-    if isinstance(record, Log):
-        _bound(record.event)
-        return
-    _bound(record)
-    for event in record.events:
-        _bound(event)
+    parts: list[Span | Event] = [record.event] if isinstance(record, Log) else [record, *record.events]
+    record.is_cut = sum(map(_bound, parts)) > 0
 
 
-def _bound(record: Span | Event) -> None:
+def _bound(record: Span | Event) -> bool:
+    """Leave out what is too much; whether that was anything."""
     attributes = record.attributes
-    if len(attributes) > MOST_ATTRIBUTES or any(_is_long(value) for value in attributes.values()):
-        kept = [(key, value) for key, value in attributes.items() if not _is_long(value)]
-        record.attributes = dict(kept[:MOST_ATTRIBUTES])
+    kept = [(key, value) for key, value in attributes.items() if not _is_long(value)][:MOST_ATTRIBUTES]
+    if len(kept) < len(attributes):
+        record.attributes = dict(kept)
+    return len(kept) < len(attributes)
 
 
 def _is_long(value: Any) -> bool:

@@ -7,9 +7,11 @@ Retry-After where the sender should try again.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import BoundedSemaphore, Lock
+from time import monotonic
 from typing import Any, Final, cast
 
 from msgspec import Struct
@@ -28,10 +30,12 @@ _MOST_DRAINED: Final = 64 * 2**20
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """``most_bytes``: of one body, inflated. ``token`` None: nobody has to say who they are."""
+    """``most_bytes``: of one body, inflated. ``token`` None: nobody has to say who they are. ``request_s``: so long may
+    a body take to come."""
 
     most_bytes: int
     token: str | None = None
+    request_s: float = 60
 
 
 class Receiver(ThreadingHTTPServer):
@@ -83,10 +87,16 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
     timeout = _SOCKET_TIMEOUT_S
     _unread: int | None = 0
+    _until = 0.0
 
     def do_POST(self) -> None:
         receiver = cast(Receiver, self.server)
         self._unread = self._length()
+        self._until = monotonic() + receiver.limits.request_s
+        token, given = receiver.limits.token, self.headers.get("Authorization", "")
+        if token is not None and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+            self._answer(401, "the bearer token is missing or wrong")
+            return
         if not receiver.requests.acquire(blocking=False):
             self._answer(429, "too many requests at once", retry=True)
             return
@@ -103,10 +113,6 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(405, f"POST OTLP to {TRACES} or {LOGS}")
 
     def _take(self, receiver: Receiver) -> None:
-        token = receiver.limits.token
-        given = self.headers.get("Authorization", "")
-        if token is not None and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
-            raise Refused(401, "the bearer token is missing or wrong")
         if self.path not in (TRACES, LOGS):
             raise Refused(404, f"there are {TRACES} and {LOGS}")
         content_type = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -121,8 +127,17 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(411, "the request needs a Content-Length")
         if length > most_bytes:
             raise Refused(413, f"the body is larger than {most_bytes} bytes")
-        self._unread = 0
-        return self.rfile.read(length)
+        body = b"".join(self._read(length))
+        if len(body) < length:
+            raise Refused(408, "the body did not come")
+        return body
+
+    def _read(self, most_bytes: int) -> Iterator[bytes]:
+        """What is left of the body, up to so many bytes, as long as it may take."""
+        while most_bytes > 0 and monotonic() < self._until and (read := self.rfile.read1(min(most_bytes, 2**16))):
+            self._unread = (self._unread or 0) - len(read)
+            most_bytes -= len(read)
+            yield read
 
     def _length(self) -> int | None:
         """How long the body is, None where nobody says."""
@@ -131,9 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _drain(self) -> None:
         """Read what is left of the body: a sender that still writes would not hear the answer."""
-        left = min(self._unread or 0, _MOST_DRAINED)
-        while left > 0 and (read := len(self.rfile.read(min(left, 2**16)))):
-            left -= read
+        deque(self._read(min(self._unread or 0, _MOST_DRAINED)), maxlen=0)
 
     def _answer(self, status: int, message: str | None, *, retry: bool = False, content_type: str = JSON) -> None:
         if status != 200:

@@ -23,9 +23,11 @@ RUN = otlp(agent("a", "a"), tool("look", "t", "a", 5, result="x"), chat("m", "a"
 BODY = json.dumps(RUN).encode()
 
 
-def serve(*, most_bytes: int = 100_000, memory: int = 10**6, token: str | None = None) -> Iterator[Receiver]:
+def serve(
+    *, most_bytes: int = 100_000, memory: int = 10**6, token: str | None = None, request_s: float = 60
+) -> Iterator[Receiver]:
     gathering = Gathering(Waits(trace_s=0, conversation_s=0), most_bytes=memory)
-    limits = Limits(most_bytes=most_bytes, token=token)
+    limits = Limits(most_bytes=most_bytes, token=token, request_s=request_s)
     with Receiver(("127.0.0.1", 0), gathering, limits, clock=lambda: 0.0) as receiver:
         thread = Thread(target=receiver.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
@@ -164,3 +166,21 @@ def test_attributes_are_bounded(receiver: Receiver, monkeypatch: pytest.MonkeyPa
     assert post(receiver, json.dumps(otlp(tool("look", "t", result="x" * 101))).encode())[0] == 200
     (run,) = written(receiver)
     assert "result" not in run["trajectory"]["steps"][1]
+    assert run["trajectory"]["truncated"]
+    assert post(receiver, json.dumps(otlp(agent("a", "a", a={"note": "x" * 101}))).encode())[0] == 200
+
+
+def test_a_sender_that_takes_too_long_holds_no_place() -> None:
+    for receiver in serve(request_s=0):
+        assert post(receiver, BODY)[0] == 408
+        assert receiver.requests.acquire(blocking=False)
+        receiver.requests.release()
+        assert written(receiver) == []
+
+
+def test_who_gives_no_token_takes_no_place() -> None:
+    for receiver in serve(token="s3cret"):
+        for _ in range(MOST_REQUESTS):
+            receiver.requests.acquire()
+        assert post(receiver, BODY)[0] == 401
+        assert post(receiver, BODY, Authorization="Bearer s3cret")[0] == 429

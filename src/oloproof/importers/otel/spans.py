@@ -23,18 +23,19 @@ class Event(Struct, gc=False):
 
 
 class Log(Struct, gc=False):
-    """A log record; ``span_id`` "" where it names no span."""
+    """A log record; ``span_id`` "" where it names no span, ``is_cut`` where something of it was left out."""
 
     trace_id: str
     span_id: str
     event: Event
+    is_cut: bool = False
 
 
 class Span(Struct, kw_only=True):
     """A span. ``start`` and ``end`` in ns since 1970, 0: unknown. ``failed``: its status says so, ``message`` how.
 
     ``resource`` is who sent it, ``scope`` what recorded it. ``parent_is_local``: the span says that its parent is of
-    the same process, which exports it when it ends.
+    the same process, which exports it when it ends. ``is_cut``: something of it was left out, for its size.
     """
 
     trace_id: str
@@ -50,6 +51,7 @@ class Span(Struct, kw_only=True):
     message: str = ""
     resource: dict[str, Any] = {}
     scope: str = ""
+    is_cut: bool = False
 
     @property
     def error(self) -> str | None:

@@ -77,6 +77,7 @@ class Trace:
         """Something is not there that may have been a call. Known once :meth:`settle` was called."""
         self._by_id: dict[str, Node] = {}
         self._logs: dict[bytes, Log] = {}
+        self._is_cut = False
 
     def add(self, span: Span, place: int) -> None:
         """One more span. Of two with one id the later is taken, unless it has not ended."""
@@ -93,6 +94,7 @@ class Trace:
             seen=said,
             attributes={"name": span.name, **span.attributes} if keeps else {},
         )
+        self._is_cut |= span.is_cut and node.role in _STEPS
         self.resource = self.resource or span.resource
         known = self._by_id.get(node.span_id)
         if known is None or span.end or not known.end:
@@ -100,6 +102,7 @@ class Trace:
 
     def add_log(self, log: Log) -> None:
         """One more log record. One that is there already was sent twice, where it says when it was."""
+        self._is_cut |= log.is_cut
         key = identity(log) if log.event.time else b"#%d" % len(self._logs)
         self._logs.setdefault(key, log)
 
@@ -114,7 +117,7 @@ class Trace:
 
     def settle(self, losses: Counter[str]) -> None:
         """Give every log record its span and every span its place."""
-        self.is_open = self.is_under_way()
+        self.is_open = self._is_cut or self.is_under_way()
         self.nodes = sorted(self._by_id.values(), key=_begin)
         self._place_logs(losses)
         from_above = []
