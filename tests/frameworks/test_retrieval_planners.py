@@ -54,7 +54,7 @@ def test_the_page_shows_what_was_measured(compared: tuple[Path, dict[str, Done]]
     home, told = compared
     assert told[planner].code == 0, told[planner]
     text = oloproof(home, "gate", told[planner].json["run"]["id"], "--config", PLANNERS[planner]).out
-    measured = [re.sub(r" (decisions|calls|USD)\b", "", " ".join(cells(text, name)[:2])) for name in QUANTITIES]
+    measured = [re.sub(r" (decisions?|calls?|USD)\b", "", " ".join(cells(text, name)[:2])) for name in QUANTITIES]
     assert row("| planner ", planner) == [" ".join(cells(text, "found")[:2]), *measured]
 
 
