@@ -24,6 +24,9 @@ from oloproof.receiver.gathering import Full, Gathering
 MOST_REQUESTS: Final = 32
 """So many requests are read at the same time."""
 
+RECORD_BYTES: Final = 2**10
+"""What a span or log record takes in memory besides its text."""
+
 RETRY_AFTER_S: Final = 5
 _SOCKET_TIMEOUT_S: Final = 30
 _MOST_DRAINED: Final = 64 * 2**20
@@ -60,7 +63,7 @@ class Receiver(ThreadingHTTPServer):
         with self._lock:
             if self._is_over:  # nobody looks any more
                 raise Full
-            self._gathering.add(found, size=len(body), now=self._clock())
+            self._gathering.add(found, size=len(body) + RECORD_BYTES * len(found), now=self._clock())
 
     def due(self, *, everything: bool = False) -> list[list[Trace]]:
         """The runs that are complete, or all of them."""

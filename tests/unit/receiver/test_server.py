@@ -16,7 +16,7 @@ import pytest
 from fakes.telemetry import agent, chat, log, otlp, says, tool
 from oloproof.receiver.bodies import JSON, PROTOBUF
 from oloproof.receiver.gathering import Gathering, Waits
-from oloproof.receiver.server import MOST_REQUESTS, Limits, Receiver
+from oloproof.receiver.server import MOST_REQUESTS, RECORD_BYTES, Limits, Receiver
 from oloproof.receiver.writing import Writer
 
 RUN = otlp(agent("a", "a"), tool("look", "t", "a", 5, result="x"), chat("m", "a", 10, said=[says("Hi.")]))
@@ -137,7 +137,7 @@ def test_a_request_without_a_length(receiver: Receiver) -> None:
 
 
 def test_a_full_receiver_asks_to_try_again() -> None:
-    for receiver in serve(memory=len(BODY) + 10):
+    for receiver in serve(memory=len(BODY) + 3 * RECORD_BYTES + 10):
         assert post(receiver, BODY)[0] == 200
         status, _, retry = post(receiver, BODY)
         assert (status, retry) == (503, "5")
