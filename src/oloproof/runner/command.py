@@ -7,6 +7,7 @@ that it started.
 from __future__ import annotations
 
 import os
+import re
 import selectors
 import shutil
 import signal
@@ -37,6 +38,8 @@ _TICK_S = 0.05
 
 _CHUNK_BYTES = 256 * 1024
 _LAST_LINE = 300
+_NODE_VERSION = re.compile(r"Node\.js v[\w.-]+")
+_NODE_ERROR = re.compile(r"(Uncaught )?[\w.]*Error\b")
 
 
 @contextmanager
@@ -207,6 +210,9 @@ class _Process:
 
 
 def _last_line(told: bytearray, spare: int) -> str:
-    """What a program said last before it failed, which mostly is why."""
+    """What a program said last before it failed, which mostly is why. Node.js says its version behind that, and where
+    the error was raised."""
     lines = kept_text(bytes(told), spare).strip().splitlines()
+    if lines and _NODE_VERSION.fullmatch(lines[-1].strip()):
+        lines = [line for line in lines if _NODE_ERROR.match(line)] or lines
     return f": {lines[-1].strip()[: _LAST_LINE + spare]}" if lines else ""

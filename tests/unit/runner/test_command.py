@@ -82,6 +82,13 @@ def test_a_program_that_fails_leaves_what_it_streamed_and_says_why(tmp_path: Pat
     assert attempt.trajectory.truncated
 
 
+def test_of_a_program_in_node_the_error_is_told_and_not_the_version_behind_it(tmp_path: Path) -> None:
+    said = "agent.js:1\n\nError: no such order\n    at main (agent.js:1:7)\n\nNode.js v20.20.2\n"
+    attempt = only(project(tmp_path, f"sys.stderr.write({said!r})\nsys.exit(1)"))
+    assert attempt.error is not None
+    assert attempt.error.message == "the command ended with exit status 1: Error: no such order"
+
+
 def test_an_answer_before_a_failing_status_is_not_trusted(tmp_path: Path) -> None:
     attempt = only(project(tmp_path, "say(output=1)\nsys.exit(3)"))
     assert attempt.output is UNSET
