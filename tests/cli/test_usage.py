@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fakes.projects import Done, oloproof, project, spawned
+from fakes.projects import Done, answered, oloproof, project, spawned, write_lines
 
 CONFIG = """\
 version: 1
@@ -178,6 +178,16 @@ def test_a_command_line_that_cannot_be_obeyed(tmp_path: Path, arguments: list[st
     assert told in refused(directory, *arguments).err
     problems = refused(directory, *arguments, "--json").json["problems"] if arguments[0] != "schema" else []
     assert all(problem["message"].startswith(told) for problem in problems)
+
+
+def test_a_hint_that_many_problems_have_is_told_once(tmp_path: Path) -> None:
+    directory = project(tmp_path, cases=answered("yes"), system={"recorded": "t.jsonl"})
+    strangers = [{"case": f"s{n}", "output": {}, "trajectory": {"steps": []}} for n in range(3)]
+    write_lines(directory / "t.jsonl", strangers)
+    done = oloproof(directory, "judge")
+    assert sum("[OLO311]" in line for line in done.lines) == 3
+    assert [line for line in done.lines if "own ids" in line] == done.lines[-1:]
+    assert [problem["hint"] for problem in oloproof(directory, "judge", "--json").json["problems"]].count(None) == 0
 
 
 @pytest.mark.parametrize(

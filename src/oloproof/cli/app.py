@@ -9,7 +9,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NoReturn, TextIO
 
 import click
@@ -213,7 +213,8 @@ def _naming_config(problem: Problem, arguments: list[str]) -> Problem:
 
 
 def _report_problems(problems: Sequence[Problem], *, as_json: bool) -> None:
-    """Print problems: as a document on stdout under --json, otherwise as lines on stderr."""
+    """Print problems: as a document on stdout under --json, otherwise as lines on stderr. A hint that several have, one
+    behind the other, stands below the last of them."""
     if as_json:
         from oloproof.reports.document import encode, problems_document
 
@@ -221,8 +222,9 @@ def _report_problems(problems: Sequence[Problem], *, as_json: bool) -> None:
         return
     from oloproof.reports.inert import TEXT_LIMIT, inert
 
-    for problem in problems:
+    for problem, following in zip_longest(problems, problems[1:]):
         what, *more = problem.message.split("\n")
         print(inert(str(replace(problem, message=what)), TEXT_LIMIT), file=sys.stderr)
-        for line in (*more, *problem.hint.splitlines()):
+        hint = "" if following is not None and following.hint == problem.hint else problem.hint
+        for line in (*more, *hint.splitlines()):
             print(f"  {inert(line, TEXT_LIMIT)}", file=sys.stderr)
