@@ -9,9 +9,9 @@ from itertools import product
 import pytest
 from msgspec.structs import replace
 
+from fakes.compared import compared
 from oloproof.gates import decide, verdict
 from oloproof.gates.relaxed import relaxations
-from oloproof.model.comparison import Comparison, CriterionPairs
 from oloproof.model.decision import (
     Decision,
     Equivalence,
@@ -83,19 +83,7 @@ def decided(rule: Rule, policy: Policy, evidence: int) -> Decision:
     """The decision on a rule alone; a policy without its rules says how."""
     tally, other, table = EVIDENCE[evidence]
     measured = Measured(9, (Rate("a", tally), Rate("b", other)), (), 5)
-    pairs = Comparison(
-        candidate="now",
-        baseline="was",
-        pairs=9,
-        only_in_candidate=(),
-        only_in_baseline=(),
-        changed=(),
-        accepted=(),
-        uncompared=(),
-        membership="candidate",
-        criteria=(CriterionPairs("a", table),),
-    )
-    return decide(measured, replace(policy, rules=(rule,)), comparison=pairs)[0]
+    return decide(measured, replace(policy, rules=(rule,)), comparison=compared(table, "a"))[0]
 
 
 EVIDENCE = [

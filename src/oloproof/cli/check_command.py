@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from oloproof import gates, pipeline
 from oloproof.cli.base_policy import base_policy_options, relaxed_from
 from oloproof.cli.common import config_option, json_option, print_json
 from oloproof.errors import ExitCode, counted
+from oloproof.model.project import Project
 from oloproof.project import load, read_cases
 from oloproof.reports.document import check_document
 from oloproof.reports.inert import TEXT_LIMIT, inert
@@ -31,10 +33,10 @@ def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_js
     relaxed = relaxed_from(base_policy, project.policy, config=config, fail=fail_on_relaxed)
     cases = None if project.dataset is None else read_cases(project)
     pipeline.Redacting.of(project).refuse_cases(cases or ())
-    about_policy = () if project.policy is None else gates.policy_warnings(project.policy)
-    warnings = (*project.warnings, *about_policy, *(() if cases is None else cases.warnings))
     early = pipeline.EarlyOutlook() if cases is None else pipeline.early_outlook(project, list(cases))
     outlooks = () if cases is None else pipeline.outlooks(project, cases, evident=early.rules)
+    about_policy = _about_policy(project, outlooks)
+    warnings = (*project.warnings, *about_policy, *(() if cases is None else cases.warnings))
     count = None if cases is None else len(cases)
     criteria = [evaluator.criterion for evaluator in project.evaluators]
     code = ExitCode.MANUAL_REVIEW if fail_on_relaxed and relaxed else ExitCode.ALLOW
@@ -69,3 +71,13 @@ def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_js
     if relaxed == ():
         print(f"  nothing was relaxed against {inert(str(base_policy))}")
     sys.exit(code)
+
+
+def _about_policy(project: Project, outlooks: Sequence[gates.Outlook]) -> Iterator[str]:
+    """What the author of the policy should know of it."""
+    if project.policy is None:
+        return
+    yield from gates.policy_warnings(project.policy)
+    quantiles, sizes = {spec.id for spec in project.metrics}, {each.rule: each.n for each in outlooks}
+    for rule in project.policy.rules:
+        yield from gates.never_fails(rule, n=sizes.get(rule.id, 0), is_quantile=rule.metric in quantiles)

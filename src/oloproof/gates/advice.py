@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import groupby
 from typing import get_args
 
-from oloproof.model.decision import Decision, Policy, RateFinding, State
+from oloproof.errors import counted
+from oloproof.model.decision import (
+    Decision,
+    Equivalence,
+    IntervalThreshold,
+    MaxNewFailures,
+    NonInferiority,
+    ObservedCount,
+    Policy,
+    RateFinding,
+    Rule,
+    State,
+)
 from oloproof.model.measured import Measured, PassK, Quantile, Rate
 from oloproof.model.project import METADATA_PREFIX
 from oloproof.model.slice_values import NONE, UNPLACED
@@ -74,6 +87,37 @@ def _unlisted_states(policy: Policy) -> Iterator[str]:
         unlisted = state not in policy.block_on and state not in policy.warn_on
         if unlisted and state not in ("PASS", "FAIL") and (reviewed or state != "MANUAL_REVIEW"):
             yield f"{state} is in neither block_on nor warn_on: it does not block"
+
+
+def idle_rules(measured: Measured, policy: Policy, decisions: Sequence[Decision]) -> Iterator[str]:
+    """The rules that no outcome of the whole run could have made fail, a line each."""
+    quantiles = {metric.id for metric in measured.metrics if isinstance(metric, Quantile)}
+    sizes = {decision.rule: decision.finding.n for decision in decisions}
+    for rule in policy.rules:
+        yield from never_fails(rule, n=sizes.get(rule.id, 0), is_quantile=rule.metric in quantiles)
+
+
+def never_fails(rule: Rule, *, n: int, is_quantile: bool) -> Iterator[str]:
+    """That a rule cannot be FAIL over ``n`` cases or pairs, whatever becomes of them: its PASS says nothing."""
+    why = _why_never(rule, n, is_quantile=is_quantile) if n else ""
+    if why:
+        yield f"rule '{rule.id}' can never be FAIL: {why}"
+
+
+def _why_never(rule: Rule, n: int, *, is_quantile: bool) -> str:
+    match rule:
+        case ObservedCount(max_failures=most) if most >= n:
+            return f"it allows {counted(most, 'failure')} in {counted(n, 'case')}"
+        case MaxNewFailures(max_new_failures=most) if most >= n:
+            return f"it allows {counted(most, 'new failure')} in {counted(n, 'case')}"
+        case NonInferiority(margin=margin) | Equivalence(margin=margin) if Fraction(margin) >= 1:
+            return "no two rates differ by more than 1"
+        case IntervalThreshold(min=low, max=high) if Fraction(low or 0) <= 0:
+            if high is None or (Fraction(high) >= 1 and not is_quantile):
+                return "no quantity is below 0" if is_quantile else "every rate lies between 0 and 1"
+            return ""
+        case _:
+            return ""
 
 
 def error_advice(*, false_pass: float | None, false_fail: float | None, n: int, level: float) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from oloproof import gates
@@ -130,10 +132,17 @@ def odd(decided: Report, policy: Policy | None) -> tuple[str, ...]:
     some of its rules only; None: nothing is gated."""
     return (
         *gates.warnings(decided.measured, policy, decided.decisions),
+        *_idle_rules(decided, policy),
         *_other_number(decided.run),
         *_too_narrow(decided.run, decided.measured),
         *_idle_acceptances(policy, decided.comparison),
     )
+
+
+def _idle_rules(decided: Report, policy: Policy | None) -> Iterator[str]:
+    """Rules of which a PASS says nothing. Of a few of the cases nothing is gated, and nothing is said."""
+    if policy is not None and not decided.run.partial:
+        yield from gates.idle_rules(decided.measured, policy, decided.decisions)
 
 
 def _other_number(header: Run) -> tuple[str, ...]:

@@ -2,11 +2,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from oloproof.gates import decide, policy_warnings, warnings
+import pytest
+
+from fakes.compared import compared
+from oloproof.gates import decide, idle_rules, policy_warnings, warnings
 from oloproof.gates.advice import error_advice
-from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, RateFinding, Rule
+from oloproof.model.decision import (
+    Equivalence,
+    IntervalThreshold,
+    MaxNewFailures,
+    NonInferiority,
+    ObservedCount,
+    Policy,
+    RateFinding,
+    Rule,
+    Superiority,
+)
 from oloproof.model.measured import Measured, Metric, Quantile, Rate, SliceGroup
-from oloproof.model.tally import Distribution, Tally
+from oloproof.model.tally import Distribution, PairTable, Tally
 from oloproof.stats.rounding import achieved_error
 
 RIGHT = Rate("right", Tally(400))
@@ -108,3 +121,38 @@ def test_what_a_policy_allows_is_told_without_a_run() -> None:
 def test_a_run_without_a_policy_is_told_what_was_vacuous() -> None:
     measured = Measured(cases=2, metrics=(Rate("right", Tally(excluded=2)), Rate("careful", Tally(2))))
     assert warnings(measured, None, ()) == ("criterion 'right' judged no case: 0 missing, 2 excluded",)
+
+
+STEPS = Quantile("steps", "agent_steps", "0.5", "steps", Distribution(observed=((2, 4),)))
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        (ObservedCount(id="r", metric="right", max_failures=4), "it allows 4 failures in 4 cases"),
+        (ObservedCount(id="r", metric="right", max_failures=3), None),
+        (IntervalThreshold(id="r", metric="right", min="0"), "every rate lies between 0 and 1"),
+        (IntervalThreshold(id="r", metric="right", max="1"), "every rate lies between 0 and 1"),
+        (IntervalThreshold(id="r", metric="right", min="0.0", max="0.99"), None),
+        (IntervalThreshold(id="r", metric="right", min="0.01", max="1"), None),
+        (IntervalThreshold(id="r", metric="steps", min="0"), "no quantity is below 0"),
+        (IntervalThreshold(id="r", metric="steps", max="1"), None),
+        (NonInferiority(id="r", metric="right", margin="1"), "no two rates differ by more than 1"),
+        (Equivalence(id="r", metric="right", margin="1.0"), "no two rates differ by more than 1"),
+        (NonInferiority(id="r", metric="right", margin="0.99"), None),
+        (Superiority(id="r", metric="right"), None),
+        (MaxNewFailures(id="r", metric="right", max_new_failures=4), "it allows 4 new failures in 4 cases"),
+        (MaxNewFailures(id="r", metric="right", max_new_failures=3), None),
+    ],
+)
+def test_a_rule_that_nothing_makes_fail_is_told_and_no_other_one(rule: Rule, why: str | None) -> None:
+    policy = Policy(rules=(rule,))
+    states = set()
+    for failed in range(5):
+        measured = Measured(4, (Rate("right", Tally(4 - failed, failed)), STEPS), (), 5)
+        pairs = PairTable(broken=failed, both_pass=4 - failed)
+        decisions = decide(measured, policy, comparison=compared(pairs))
+        states |= {decision.state for decision in decisions}
+        told = tuple(idle_rules(measured, policy, decisions))
+        assert told == (() if why is None else (f"rule 'r' can never be FAIL: {why}",))
+    assert why is None or "FAIL" not in states

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fakes.compared import compared
 from oloproof.errors import UsageError
 from oloproof.gates import decide
-from oloproof.model.comparison import Comparison, CriterionPairs
 from oloproof.model.decision import (
     Decision,
     Equivalence,
@@ -24,21 +24,6 @@ from oloproof.model.tally import Distribution, PairTable, Tally
 MEASURED = Measured(
     1000, (Rate("right", Tally(900, 100)), Quantile("steps", "agent_steps", "0.5", "steps", Distribution()))
 )
-
-
-def compared(table: PairTable, name: str = "right") -> Comparison:
-    return Comparison(
-        candidate="new",
-        baseline="old",
-        pairs=table.n,
-        only_in_candidate=(),
-        only_in_baseline=(),
-        changed=(),
-        accepted=(),
-        uncompared=(),
-        membership="candidate",
-        criteria=(CriterionPairs(name, table),),
-    )
 
 
 def decided(rule: Rule, table: PairTable | None, name: str = "right", **policy: object) -> Decision:
