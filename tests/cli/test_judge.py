@@ -141,6 +141,19 @@ def test_the_number_that_must_be_there_is_missed_also_where_nothing_is_gated(
     assert done.lines.count(f"`cases: {number}` must be there, and 3 were recorded") == told
 
 
+@pytest.mark.parametrize("least", [1, 2, 3])
+def test_recordings_that_leave_themselves_out_of_a_gated_criterion_are_told(tmp_path: Path, least: int) -> None:
+    rows = own("c1"), own("c2"), recording("c3", answer="no", input="c3")
+    rules = [NONE_WRONG | {"min_cases": least}]
+    directory = recorded(tmp_path, *rows, cases=None, rules=rules)
+    config = (directory / "oloproof.yaml").read_text()
+    (directory / "oloproof.yaml").write_text(f'{{"cases": 3, {config[1:]}')
+    done = oloproof(directory, "judge")
+    assert done.code == (3 if least == 3 else 0)
+    told = "rule 'none-wrong' leaves out 1 case by what the recordings say of themselves"
+    assert (told in squeezed(done.out)) == (least == 1)
+
+
 def test_recorded_trials_are_gated_by_the_case(tmp_path: Path) -> None:
     trials = [recording(name, trial=trial) for name in ("c1", "c2", "c3") for trial in (1, 2)]
     assert oloproof(recorded(tmp_path, *trials), "judge").code == 0

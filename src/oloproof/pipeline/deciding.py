@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from oloproof import gates
-from oloproof.errors import MOST_PROBLEMS, PRECEDENCE, BrokenError, ExitCode, Problem, UsageError
+from oloproof.errors import MOST_PROBLEMS, PRECEDENCE, BrokenError, ExitCode, Problem, UsageError, counted
 from oloproof.model.comparison import Comparison
-from oloproof.model.decision import Approval, Decision, Gate, Policy
+from oloproof.model.decision import Approval, CountFinding, Decision, Gate, Policy, RateFinding
 from oloproof.model.measured import Measured, Quantile
 from oloproof.model.project import Project
 from oloproof.model.run import Report, Run
@@ -133,6 +133,7 @@ def odd(decided: Report, policy: Policy | None) -> tuple[str, ...]:
     return (
         *gates.warnings(decided.measured, policy, decided.decisions),
         *_idle_rules(decided, policy),
+        *_excluded_by_themselves(decided),
         *_other_number(decided.run),
         *_too_narrow(decided.run, decided.measured),
         *_idle_acceptances(policy, decided.comparison),
@@ -143,6 +144,22 @@ def _idle_rules(decided: Report, policy: Policy | None) -> Iterator[str]:
     """Rules of which a PASS says nothing. Of a few of the cases nothing is gated, and nothing is said."""
     if policy is not None and not decided.run.partial:
         yield from gates.idle_rules(decided.measured, policy, decided.decisions)
+
+
+def _excluded_by_themselves(decided: Report) -> Iterator[str]:
+    """That recordings which are their own dataset say that a criterion does not apply to them, where a rule does not
+    say how many it must apply to: who writes them decides what fails."""
+    least = {rule.id: rule.min_cases for rule in decided.policy.rules} if decided.policy is not None else {}
+    for decision in decided.decisions if decided.run.own_dataset else ():
+        match decision.finding:
+            case CountFinding(tally=tally) | RateFinding(tally=tally) if tally.excluded and least[decision.rule] == 1:
+                cases = counted(tally.excluded, "case")
+                yield (
+                    f"rule '{decision.rule}' leaves out {cases} by what the recordings say of themselves:"
+                    " `min_cases` says how many there must be"
+                )
+            case _:
+                pass
 
 
 def _other_number(header: Run) -> tuple[str, ...]:
