@@ -45,7 +45,7 @@ GRACE_S = 2.0
 FRUITLESS_WORKERS = 3
 """How many workers in a row may end before they begin anything, until there will be no other."""
 
-AHEAD = 64
+AHEAD = 32
 """Orders that wait inside the worker."""
 
 SHARED = b"[several cases ran at once: what their threads and child processes printed is no single case's]\n"
