@@ -273,8 +273,11 @@ def test_a_grpc_client_that_does_not_read_has_its_run_stopped() -> None:
     store, tool = Told(), Held("x" * (16 * 2**20))
     tool.go.set()
 
+    # Its window would grow with the bandwidth that gRPC measures, until all that is sent has room in it.
+    narrow = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 2**16)]
+
     async def slow(running: Live) -> None:
-        async with grpc.aio.insecure_channel(running.rpc) as channel:
+        async with grpc.aio.insecure_channel(running.rpc, options=narrow) as channel:
             call = stubs.AgentServiceStub(channel).Converse(pb.ConverseRequest(**body()))
             await call.read()
             await store.stopped.wait()
