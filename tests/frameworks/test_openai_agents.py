@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from fakes.documented import judged_program
 from fakes.imports import as_lines, imported
 from fakes.projects import project, spawned
 from fakes.told import calls, shape
@@ -496,24 +496,8 @@ def test_the_command_judges_what_the_sdk_tells(tmp_path: Path) -> None:
     assert done.verdict("agent_tool_sequence") == (2, 1, 0, 0)
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "record-openai-agents.md"
-
-
 def test_the_command_judges_what_the_script_of_the_documentation_does(tmp_path: Path) -> None:
-    program = re.search(r"<!-- file: script.py -->\n```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert program is not None
-    declared = [{"tool": "lookup_order", "arguments": {"order_id": order}} for order in ("ord-1", "ord-2")]
-    directory = project(
-        tmp_path,
-        app=program[1],
-        cases=[
-            {"id": f"c{number}", "input": {"question": f"Refund {number}."}, "expected": {"tools": [call]}}
-            for number, call in enumerate(declared)
-        ],
-        evaluators=[{"type": "agent_tool_sequence"}],
-        rules=[{"id": "right", "metric": "agent_tool_sequence", "kind": "observed_count", "max_failures": 0}],
-        system={"callable": "app:run", "concurrency": 2},
-    )
-    done = spawned(directory, "run", "--json")
+    script = "<!-- file: script.py -->\n"
+    done = judged_program(tmp_path, "record-openai-agents.md", before=script, orders=("ord-1", "ord-2"))
     assert done.code == 1, done.out + done.err
     assert done.verdict("agent_tool_sequence") == (1, 1, 0, 0)
