@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from fakes.compared import compared
 from oloproof.gates import decide
 from oloproof.gates.flips import gate_flips
 from oloproof.gates.pairs import confirmation_of, on_pairs
 from oloproof.gates.plan import plan
 from oloproof.gates.scenarios import Assumptions, observed_scenario, scenarios
-from oloproof.model.comparison import Comparison, CriterionPairs
 from oloproof.model.decision import (
     Equivalence,
     IntervalThreshold,
@@ -306,19 +306,8 @@ def test_a_run_tells_what_is_true() -> None:
     )
     steps = Quantile("steps", "agent_steps", "0.9", "steps", Distribution(((3.0, 30), (5.0, 5), (9.0, 5)), ((1.0, 2),)))
     tallies = (Rate("right", Tally(36, 4, 2)), steps, Rate("nothing", Tally(missing=4)), Rate("steady", Tally(9, 1)))
-    comparison = Comparison(
-        candidate="new",
-        baseline="old",
-        pairs=42,
-        only_in_candidate=(),
-        only_in_baseline=(),
-        changed=(),
-        accepted=(),
-        uncompared=(),
-        membership="candidate",
-        criteria=(CriterionPairs("right", PairTable(both_pass=34, fixed=3, broken=1, both_fail=2, was_pass=2)),),
-    )
-    found = observed_scenario(Policy(rules=rules), Measured(42, tallies), comparison)
+    table = PairTable(both_pass=34, fixed=3, broken=1, both_fail=2, was_pass=2)
+    found = observed_scenario(Policy(rules=rules), Measured(42, tallies), compared(table))
     assert found.truths == {"rule": NINE_TENTHS, "quick": Fraction(35, 40)}
     assert found.discordant == pytest.approx({"no-worse": 0.1, "other": 0.18})
 

@@ -9,9 +9,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from msgspec.structs import replace
 
+from fakes.compared import compared
 from fakes.hostile import NASTY
 from golden.specimens import odd, support, triage
-from oloproof.model.comparison import Comparison, CriterionPairs
+from oloproof.model.comparison import CriterionPairs
 from oloproof.model.decision import Gate
 from oloproof.model.measured import Measured, Rate, SliceGroup
 from oloproof.model.run import Report
@@ -93,18 +94,8 @@ def test_the_verdict_comes_first_and_slices_are_folded() -> None:
 
 def test_hostile_cases_of_a_baseline_are_escaped() -> None:
     table = PairTable(both_pass=9, broken=len(NASTY))
-    comparison = Comparison(
-        candidate="new",
-        baseline="](http://evil.example) `|`",
-        pairs=table.n,
-        only_in_candidate=(),
-        only_in_baseline=(),
-        changed=(),
-        accepted=(),
-        uncompared=(),
-        membership="candidate",
-        criteria=(CriterionPairs("<b>@team", table, broken_cases=NASTY),),
-    )
+    criterion = CriterionPairs("<b>@team", table, broken_cases=NASTY)
+    comparison = replace(compared(table), baseline="](http://evil.example) `|`", criteria=(criterion,))
     text = render(view(replace(triage(), comparison=comparison)))
     assert "### Against the baseline" in text
     plain = render(view(triage()))
