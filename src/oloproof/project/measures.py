@@ -151,7 +151,7 @@ def _plugin(written: Fields, named: str, problems: Problems) -> Plugin | None:
     if named not in plugins:
         known = (*EVALUATORS, *plugins)
         meant = elsewhere_hint(named) or did_you_mean(named, known) or did_you_mean_form(named, TARGET)
-        hint = meant or did_you_mean(named, known, otherwise="a function of yours is module:function; the types are")
+        hint = meant or f"a function of yours is module:function; the types are: {', '.join(known)}"
         problems.at(place, codes.UNKNOWN_TYPE, f"unknown evaluator type {shown(named)}", hint=hint)
     return plugins.get(named)
 

@@ -130,5 +130,5 @@ def describe(node: Node) -> str:
 
 
 def excerpt(text: str) -> str:
-    """A number; of a long one how long it is, as of :func:`~oloproof.project.problems.shown` texts."""
+    """A number; of a long one how long it is, as of :func:`~oloproof.errors.shown` texts."""
     return text if len(text) <= 40 else f"… ({len(text):,} characters)"
