@@ -22,10 +22,10 @@ def form_hint(text: str, pattern: str) -> str:
     return did_you_mean_form(text, pattern) or _EXAMPLES.get(pattern, "")
 
 
-def reference_hint(text: str) -> str:
-    """A hint for a text in the place of ``expected``: the same under a key that an evaluator can read; "" for a long
+def reference_hint(text: str, key: str) -> str:
+    """A hint for a text in the place of a reference: the same under a key that an evaluator can read; "" for a long
     one."""
-    return f'write {{"answer": {json.dumps(text, ensure_ascii=False)}}}' if len(text) <= _SHORT else ""
+    return f'write {{"{key}": {json.dumps(text, ensure_ascii=False)}}}' if len(text) <= _SHORT else ""
 
 
 def did_you_mean_form(text: str, pattern: str) -> str:

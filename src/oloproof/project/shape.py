@@ -19,7 +19,7 @@ from oloproof.errors import did_you_mean, shown
 from oloproof.project.meant import form_hint, reference_hint
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe, excerpt, plain
 from oloproof.project.problems import Problems
-from oloproof.project.spec import FORMS, PATH
+from oloproof.project.spec import FORMS, PATH, TEXT_IS
 
 T = TypeVar("T", bound=Struct)
 Shape = shapes.Type
@@ -74,13 +74,13 @@ def _shape_of(kind: Any) -> Shape:
     return shapes.type_info(kind)
 
 
-def _convert(node: Node, shape: Shape, problems: Problems, what: str) -> Any:
-    shape = _bare(shape)
+def _convert(node: Node, declared: Shape, problems: Problems, what: str) -> Any:
+    shape = _bare(declared)
     if isinstance(shape, shapes.UnionType):
         choices = [choice for choice in shape.types if not isinstance(choice, shapes.NoneType)]
         shape = next((choice for choice in choices if _fits(node, choice)), shape if len(choices) > 1 else choices[0])
     if not _fits(node, shape):
-        _wrong_type(node, _name(shape), problems, what, shape=shape)
+        _wrong_type(node, _name(shape), problems, what, hint=_type_hint(node, shape) or _reference(node, declared))
         return INVALID
     match shape:
         case shapes.StructType():
@@ -224,21 +224,24 @@ def _fits(node: Node, shape: Shape) -> bool:
             raise TypeError(f"a shape of {shape} cannot be read from a file")
 
 
-def _wrong_type(
-    node: Node, wanted: str, problems: Problems, what: str, *, shape: Shape | None = None, hint: str = ""
-) -> None:
+def _wrong_type(node: Node, wanted: str, problems: Problems, what: str, *, hint: str = "") -> None:
     codes = problems.codes
     if isinstance(node, Scalar) and node.value is None:
         problems.at(node, codes.wrong_type, f"{what} has no value; it must be {wanted}")
         return
-    hint = hint or _type_hint(node, shape) or ""
-    if what == "expected" and isinstance(node, Scalar) and isinstance(node.value, str):
-        hint = reference_hint(node.value)
     problems.at(node, codes.wrong_type, f"{what} must be {wanted}, found {describe(node)}", hint=hint)
 
 
-def _type_hint(node: Node, shape: Shape | None) -> str | None:
-    if not isinstance(node, Scalar) or shape is None:
+def _reference(node: Node, declared: Shape) -> str:
+    """A text under the key that is declared beside the mapping in whose place it stands, "" where there is none."""
+    key = declared.extra.get(TEXT_IS) if isinstance(declared, shapes.Metadata) and declared.extra else None
+    if key is None or not isinstance(node, Scalar) or not isinstance(node.value, str):
+        return ""
+    return reference_hint(node.value, key)
+
+
+def _type_hint(node: Node, shape: Shape) -> str | None:
+    if not isinstance(node, Scalar):
         return None
     if isinstance(shape, shapes.StrType):
         return f'write it in quotes: "{node.text}"' if len(node.text) <= 40 else None

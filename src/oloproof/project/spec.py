@@ -38,6 +38,9 @@ FORMS = {
     RULE_NAME: "a short name of a-z, 0-9 and -",
 }
 """What an error message calls a pattern."""
+
+TEXT_IS = "text_is"
+"""Beside a mapping: the key for which a text was probably meant that stands there alone."""
 Target = Annotated[str, Meta(pattern=TARGET)]
 MetadataPath = Annotated[str, Meta(pattern=CLUSTER)]
 FilePath = Annotated[str, Meta(min_length=1, pattern=PATH)]
@@ -374,6 +377,6 @@ class Row(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     id: Annotated[Name, Meta(description="Its name, unique in the dataset.")]
     input: Annotated[Any | UnsetType, Meta(description="What the system is called with.")] = UNSET
-    expected: dict[str, Any] | UnsetType = UNSET
+    expected: Annotated[dict[str, Any] | UnsetType, Meta(extra={TEXT_IS: "answer"})] = UNSET
     metadata: Annotated[dict[str, Any] | UnsetType, Meta(description="What slices and `only` refer to.")] = UNSET
     cluster: Annotated[Name | UnsetType, Meta(description="Cases that depend on one another share it.")] = UNSET
