@@ -38,7 +38,7 @@ def inert(text: str, limit: int = NAME_LIMIT) -> str:
     if len(text) <= limit + len(note):
         note = ""
     shown = text[:limit] if note else text
-    if not shown.isprintable() or not (shown.isascii() or _BLANK.isdisjoint(shown)):
+    if not (shown.isprintable() and _BLANK.isdisjoint(shown)):
         shown = "".join(map(_visible, shown))
     return shown + note
 
