@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor
 from typing import TypeGuard
 
 from msgspec import Struct
 
+from oloproof.gates.demands import allowed_missing
 from oloproof.gates.regions import CountedRule
 from oloproof.gates.sides import sides_of
 from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, Rule
@@ -64,10 +64,9 @@ def _turns(found: sequential.Stopping, rule: CountedRule) -> list[sequential.Tur
     but for failures that are counted, only what no more missing cases than the rule allows could hold back."""
     certain = sequential.turns(found._replace(early=None))
     evident = sequential.turns(found._replace(pass_from=None, fail_to=None)) if found.early is not None else certain
-    allowed = found.n if rule.max_missing is None else floor(Fraction(rule.max_missing) * found.n)
-    turns = []
+    least, turns = found.n - allowed_missing(rule, found.n), []
     for at, (launched, pass_from, fail_to) in enumerate(certain):
-        if launched < found.n - allowed:
+        if launched < least:
             pass_from, fail_to = None, fail_to if isinstance(rule, ObservedCount) else None
         if found.early is not None and launched >= rule.min_cases:
             passes, fails = (pass_from, evident[at].pass_from), (fail_to, evident[at].fail_to)

@@ -13,12 +13,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import floor
 from typing import Literal, NamedTuple, assert_never
 
 from msgspec import Struct
 
-from oloproof.gates.demands import held_back
+from oloproof.gates.demands import allowed_missing, held_back
 from oloproof.gates.sides import OTHER, Side, amount, sides_of, so_many
 from oloproof.model.decision import (
     Equivalence,
@@ -156,9 +155,9 @@ class _Watched(Struct, frozen=True):
     @property
     def is_last(self) -> bool:
         """The rule cannot pass before the last of its cases."""
-        rule, kept = self.rule, [bound.kept_from for bound in self.bounds]
+        kept = [bound.kept_from for bound in self.bounds]
         # Before so many are observed, what has not run could be more that is missing than the rule allows.
-        least = 0 if rule.max_missing is None else self.n - floor(Fraction(rule.max_missing) * self.n)
+        least = self.n - allowed_missing(self.rule, self.n)
         return self.test is None and (not kept or any(count is None or max(count, least) >= self.n for count in kept))
 
     def look(self, words: Mapping[str, Word], amounts: Mapping[str, Amount]) -> Counts | None:
