@@ -8,7 +8,7 @@ from typing import TypeGuard
 from msgspec import Struct
 
 from oloproof.gates.demands import allowed_missing
-from oloproof.gates.regions import CountedRule
+from oloproof.gates.regions import CountedRule, turns_of
 from oloproof.gates.sides import sides_of
 from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, Rule
 from oloproof.stats import sequential
@@ -44,13 +44,14 @@ def foreseen_stop(rule: CountedRule, policy: Policy, region: Region, *, is_rate:
         return ForeseenStop(found, _turns(found, rule), side == "failures")
     nothing = Fraction(0)  # no evidence is asked for against any threshold
     if region.pass_to == n and region.fail_from > n:
-        found = sequential.Stopping(n, nothing, _within(region.pass_from, n), _within(region.fail_to, n), None)
-        return ForeseenStop(found, _turns(found, rule), of_failures=False)
-    if region.pass_from == 0 and region.fail_to < 0:
-        passes, fails = _within(n - region.pass_to, n), _within(n - region.fail_from, n)
-        found = sequential.Stopping(n, nothing, passes, fails, None)
-        return ForeseenStop(found, _turns(found, rule), of_failures=True)
-    return None
+        side = "passes"
+    elif region.pass_from == 0 and region.fail_to < 0:
+        side = "failures"
+    else:
+        return None
+    pass_from, fail_to = turns_of(region, side)
+    found = sequential.Stopping(n, nothing, _within(pass_from, n), _within(fail_to, n), None)
+    return ForeseenStop(found, _turns(found, rule), side == "failures")
 
 
 def may_be_evident(rule: Rule, policy: Policy, *, n: int) -> TypeGuard[IntervalThreshold]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from oloproof.errors import counted
 from oloproof.gates.demands import allowed_missing
-from oloproof.gates.regions import errors_of, rate_region, with_evidence
+from oloproof.gates.regions import errors_of, rate_region, turns_of, with_evidence
 from oloproof.gates.sides import OTHER, Side, amount, sides_of, so_many
 from oloproof.model.decision import (
     Equivalence,
@@ -110,10 +110,9 @@ def _count(rule: ObservedCount, n: int) -> str:
 def _rate(rule: IntervalThreshold, policy: Policy, n: int, *, spent: _Spent) -> str:
     sides = sides_of(rule)
     region = rate_region(rule, n=n, method=policy.interval_method, level=policy.confidence_level)
-    turns = {"passes": (region.pass_from, region.fail_to), "failures": (n - region.pass_to, n - region.fail_from)}
     passes, fails, least = [], [], 0
     for side, share in sides:
-        pass_from, fail_to = turns[side]
+        pass_from, fail_to = turns_of(region, side)
         least += pass_from
         passes.append(
             _Way("", _needed(share, policy, side=side, to_pass=True))

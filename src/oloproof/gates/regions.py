@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from oloproof.gates.sides import Side
 from oloproof.model.decision import IntervalMethod, IntervalThreshold, ObservedCount, Policy
 from oloproof.stats import chances, quantile
 from oloproof.stats.boundaries import turns
@@ -43,6 +44,14 @@ def region_of(rule: CountedRule, policy: Policy, *, n: int, q: Fraction | None) 
             return rate_region(rule, n=n, method=policy.interval_method, level=policy.confidence_level)
         case IntervalThreshold():
             return _of_quantile(rule, policy, n=n, q=q)
+
+
+def turns_of(region: Region, side: Side) -> tuple[int, int]:
+    """Of the cases of one side, the number from which on the rule's bound on them is kept, and up to which it is
+    broken."""
+    if side == "passes":
+        return region.pass_from, region.fail_to
+    return region.n - region.pass_to, region.n - region.fail_from
 
 
 def errors_of(rule: IntervalThreshold, region: Region) -> Errors:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from oloproof.gates.demands import Answer
-from oloproof.gates.regions import errors_of, rate_region, with_evidence
+from oloproof.gates.regions import errors_of, rate_region, turns_of, with_evidence
 from oloproof.model.decision import (
     Basis,
     CountFinding,
@@ -55,11 +55,9 @@ def on_rate(rule: IntervalThreshold, tally: Tally, policy: Policy, *, level: flo
     answers: list[Answer] = []
     region = rate_region(rule, n=tally.n, method=method, level=level)
     if tally.n and rule.min is not None:
-        turn = region.pass_from, region.fail_to
-        answers.append(_at_minimum(_side(turn, tally.passed, missing=tally.missing)))
+        answers.append(_at_minimum(_side(turns_of(region, "passes"), tally.passed, missing=tally.missing)))
     if tally.n and rule.max is not None:
-        turn = tally.n - region.pass_to, tally.n - region.fail_from
-        answers.append(_at_maximum(_side(turn, tally.failed, missing=tally.missing)))
+        answers.append(_at_maximum(_side(turns_of(region, "failures"), tally.failed, missing=tally.missing)))
     errors = errors_of(rule, region) if tally.n else None
     finding = RateFinding(
         tally=tally,
