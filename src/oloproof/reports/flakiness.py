@@ -5,39 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from msgspec import Struct
-
 from oloproof.model.measured import Flaky
 from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import inert
+from oloproof.reports.shapes import Table
 
 MOST_SHOWN = 20
 """Cases shown in a report; its JSON document names them all."""
 
 
-class FlakyRow(Struct, frozen=True, kw_only=True):
-    """``3 / 5`` trials passed; ``parting`` says where a failing trial's calls leave a passing one's."""
-
-    criterion: str
-    case: str
-    passed: str
-    parting: str
+def flaky_table(flaky: Sequence[Flaky]) -> Table:
+    """The first :data:`MOST_SHOWN`, and in a last row how many more there are. ``3 / 5`` trials passed; the last cell
+    says where a failing trial's calls leave a passing one's."""
+    return Table("flaky cases", ("criterion", "case", "passed", "where they part"), tuple(_rows(flaky)))
 
 
-def flaky_rows(flaky: Sequence[Flaky]) -> Iterator[FlakyRow]:
-    """The first :data:`MOST_SHOWN`, and in a last row how many more there are."""
+def _rows(flaky: Sequence[Flaky]) -> Iterator[tuple[str, str, str, str]]:
     for each in flaky[:MOST_SHOWN]:
         known = each.passed + each.failed
         missing = f", {each.missing:,} missing" if each.missing else ""
-        yield FlakyRow(
-            criterion=inert(each.criterion),
-            case=inert(each.case),
-            passed=f"{each.passed:,} / {known:,}{missing}",
-            parting=_parting(each),
-        )
+        passed = f"{each.passed:,} / {known:,}{missing}"
+        yield inert(each.criterion), inert(each.case), passed, _parting(each)
     if len(flaky) > MOST_SHOWN:
         more = f"and {len(flaky) - MOST_SHOWN:,} more: --json names them all"
-        yield FlakyRow(criterion=NOTHING, case=more, passed=NOTHING, parting=NOTHING)
+        yield NOTHING, more, NOTHING, NOTHING
 
 
 def _parting(flaky: Flaky) -> str:

@@ -120,10 +120,7 @@ def reason_text(reason: str | None, told: str | None) -> str:
 
 def judgment_line(criterion: str, judgment: Judgment) -> str:
     """A verdict in a line: ``tools: fail: expected 'issue_refund', found 'delete_customer'``."""
-    told = reason_text(judgment.reason, judgment.detail) if judgment.reason or judgment.detail else ""
-    is_shown = judgment.verdict == "fail" and not judgment.detail
-    compared = contrast(judgment.expected, judgment.found) if is_shown else ""
-    return ": ".join(filter(None, (inert(criterion), judgment.verdict, told, compared)))
+    return _line(inert(criterion), judgment, told=judgment.detail)
 
 
 def not_passed_lines(record: CaseRecord) -> list[str]:
@@ -139,9 +136,13 @@ def not_passed_lines(record: CaseRecord) -> list[str]:
 
 def verdict_line(name: str, row: VerdictRow) -> str:
     """The same of a row, under a name of its own."""
-    told = reason_text(row.reason, row.told) if row.reason or row.told else ""
-    compared = contrast(row.expected, row.found) if row.verdict == "fail" and not row.told else ""
-    return ": ".join(filter(None, (name, row.verdict, told, compared)))
+    return _line(name, row, told=row.told)
+
+
+def _line(name: str, judged: Judgment | VerdictRow, *, told: str | None) -> str:
+    why = reason_text(judged.reason, told) if judged.reason or told else ""
+    compared = contrast(judged.expected, judged.found) if judged.verdict == "fail" and not told else ""
+    return ": ".join(filter(None, (name, judged.verdict, why, compared)))
 
 
 def steps_text(steps: tuple[int, ...]) -> str:

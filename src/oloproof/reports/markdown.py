@@ -36,9 +36,9 @@ def render(view: View, verdict_rows: Iterable[VerdictRow] = ()) -> str:
         ((_cell(row.id), _own(row.estimate), _own(row.interval), _own(row.counts)) for row in view.metrics),
     )
     comment.table(
-        "Flaky cases",
-        ("criterion", "case", "passed", "where they part"),
-        ((_cell(row.criterion), _cell(row.case), _own(row.passed), _cell(row.parting)) for row in view.flaky),
+        _capital(view.flaky.title),
+        view.flaky.columns,
+        ((_cell(name), _cell(case), _own(passed), _cell(parting)) for name, case, passed, parting in view.flaky.rows),
     )
     comment.table(
         _own(_capital(view.rest.title)),

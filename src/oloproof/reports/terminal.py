@@ -83,11 +83,7 @@ def render(
         page.table(table.title, table.columns, table.rows)
     if view.baseline:
         page.hint(view.baseline_hint, style="dim")
-    page.table(
-        "flaky cases",
-        ("criterion", "case", "passed", "where they part"),
-        [(row.criterion, row.case, row.passed, row.parting) for row in view.flaky],
-    )
+    page.table(view.flaky.title, view.flaky.columns, view.flaky.rows)
     _failures(page, view, failures or Failures())
     page.table(
         "rules",

@@ -35,7 +35,7 @@ from oloproof.reports.figures import (
     time_text,
     total,
 )
-from oloproof.reports.flakiness import FlakyRow, flaky_rows
+from oloproof.reports.flakiness import flaky_table
 from oloproof.reports.grid import slice_grid
 from oloproof.reports.hints import Typed, errors_in_words, next_steps, rule_steps
 from oloproof.reports.inert import TEXT_LIMIT, inert
@@ -108,7 +108,7 @@ class View(Struct, frozen=True, kw_only=True):
     baseline: tuple[Table, ...]
     baseline_hint: Fact
     decisions: tuple[DecisionRow, ...]
-    flaky: tuple[FlakyRow, ...]
+    flaky: Table
     approvals: tuple[str, ...]
     warnings: tuple[str, ...]
     outcome: Outcome
@@ -177,7 +177,7 @@ def view(report: Report, *, config: str = "", baseline: str = "") -> View:
         baseline=tuple(_baseline_tables(report)),
         baseline_hint=Fact("slices, and where the calls part", typed.compare()),
         decisions=tuple(_decision_rows(report, typed)),
-        flaky=tuple(flaky_rows(report.measured.flaky)),
+        flaky=flaky_table(report.measured.flaky),
         approvals=tuple(_approvals(report)),
         warnings=tuple(_warnings(report)),
         outcome=report.gate.outcome,

@@ -43,7 +43,6 @@ def report_page(
             metrics=zip(drawn.metrics, plots.metrics, strict=True),
             slices=tuple(zip(drawn.slices, plots.slices, strict=True)),
             distributions=plots.distributions,
-            flaky=tuple((row.criterion, row.case, row.passed, row.parting) for row in drawn.flaky),
             content=content,
             parts=parts,
             **framed(source=source),
