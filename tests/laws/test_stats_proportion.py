@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oloproof.stats.boundaries import boundaries
+from fakes.bounds import boundaries
 from oloproof.stats.level import tail
 from oloproof.stats.proportion import Method, interval
 

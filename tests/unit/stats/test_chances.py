@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from oloproof.stats.boundaries import boundaries
+from fakes.bounds import boundaries
 from oloproof.stats.chances import Chances, Region, of_difference, of_region, of_staying_broken
 
 

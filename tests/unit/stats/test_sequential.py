@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from oloproof.stats.boundaries import boundaries
+from fakes.bounds import boundaries
 from oloproof.stats.sequential import Performance, Stopping, Turn, curtailed, hybrid, performance, turns
 
 T80 = Fraction("0.8")
