@@ -33,7 +33,7 @@ def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_js
     relaxed = relaxed_from(base_policy, project.policy, config=config, fail=fail_on_relaxed)
     cases = None if project.dataset is None else read_cases(project)
     pipeline.Redacting.of(project).refuse_cases(cases or ())
-    early = pipeline.EarlyOutlook() if cases is None else pipeline.early_outlook(project, list(cases))
+    early = pipeline.EarlyOutlook() if cases is None else pipeline.early_outlook(project, cases)
     outlooks = () if cases is None else pipeline.outlooks(project, cases, evident=early.rules)
     about_policy = _about_policy(project, outlooks)
     warnings = (*project.warnings, *about_policy, *(() if cases is None else cases.warnings))

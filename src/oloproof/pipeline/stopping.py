@@ -131,7 +131,7 @@ class EarlyOutlook(NamedTuple):
     rules: tuple[str, ...] = ()
 
 
-def early_outlook(project: Project, cases: Sequence[Case]) -> EarlyOutlook:
+def early_outlook(project: Project, cases: Cases | Sequence[Case]) -> EarlyOutlook:
     """What early stopping may come to over these cases; nothing where the policy asks for none."""
     policy = project.policy
     if policy is None or policy.early_stopping is None:
