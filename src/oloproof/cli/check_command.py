@@ -79,5 +79,4 @@ def _about_policy(project: Project, outlooks: Sequence[gates.Outlook]) -> Iterat
         return
     yield from gates.policy_warnings(project.policy)
     quantiles, sizes = {spec.id for spec in project.metrics}, {each.rule: each.n for each in outlooks}
-    for rule in project.policy.rules:
-        yield from gates.never_fails(rule, n=sizes.get(rule.id, 0), is_quantile=rule.metric in quantiles)
+    yield from gates.never_failing(project.policy, sizes=sizes, quantiles=quantiles)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oloproof.gates.advice import idle_rules, never_fails, policy_warnings, warnings
+from oloproof.gates.advice import idle_rules, never_failing, policy_warnings, warnings
 from oloproof.gates.exit import blocks, verdict
 from oloproof.gates.outlook import Outlook, evident_outlook, outlook
 from oloproof.gates.rules import approval_digest, decide
@@ -14,7 +14,7 @@ __all__ = [
     "decide",
     "evident_outlook",
     "idle_rules",
-    "never_fails",
+    "never_failing",
     "outlook",
     "policy_warnings",
     "verdict",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
 from typing import get_args
@@ -93,15 +93,17 @@ def idle_rules(measured: Measured, policy: Policy, decisions: Sequence[Decision]
     """The rules that no outcome of the whole run could have made fail, a line each."""
     quantiles = {metric.id for metric in measured.metrics if isinstance(metric, Quantile)}
     sizes = {decision.rule: decision.finding.n for decision in decisions}
+    return never_failing(policy, sizes=sizes, quantiles=quantiles)
+
+
+def never_failing(policy: Policy, *, sizes: Mapping[str, int], quantiles: Collection[str]) -> Iterator[str]:
+    """The rules that cannot be FAIL over so many cases or pairs each, whatever becomes of them: their PASS says
+    nothing. ``quantiles`` are the metrics that are no rates; a rule without a size is not looked at."""
     for rule in policy.rules:
-        yield from never_fails(rule, n=sizes.get(rule.id, 0), is_quantile=rule.metric in quantiles)
-
-
-def never_fails(rule: Rule, *, n: int, is_quantile: bool) -> Iterator[str]:
-    """That a rule cannot be FAIL over ``n`` cases or pairs, whatever becomes of them: its PASS says nothing."""
-    why = _why_never(rule, n, is_quantile=is_quantile) if n else ""
-    if why:
-        yield f"rule '{rule.id}' can never be FAIL: {why}"
+        n = sizes.get(rule.id, 0)
+        why = _why_never(rule, n, is_quantile=rule.metric in quantiles) if n else ""
+        if why:
+            yield f"rule '{rule.id}' can never be FAIL: {why}"
 
 
 def _why_never(rule: Rule, n: int, *, is_quantile: bool) -> str:
