@@ -6,7 +6,7 @@ are in a file, and all of them at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import ClassVar
 
@@ -93,6 +93,11 @@ def shown(text: str) -> str:
 def with_article(noun: str) -> str:
     """``an int``, ``a list``."""
     return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
+
+
+def either(words: Sequence[str]) -> str:
+    """``a``, ``a or b``, ``a, b or c``: what may stand somewhere; at least one word."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from oloproof.errors import MOST_PROBLEMS, did_you_mean, shown
+from oloproof.errors import MOST_PROBLEMS, counted, did_you_mean, shown
 from oloproof.evaluators import UserEvaluator
 from oloproof.evaluators.canary import CanaryAbsent
 from oloproof.evaluators.output import ReferenceEvaluator
@@ -148,7 +148,7 @@ class Review:
             near = (
                 None if key in RESERVED else next((w for w in (*sorted(self._read), *RESERVED) if _near(key, w)), None)
             )
-            message = f"nothing reads expected.{key}, which is nearly expected.{near} ({_cases(count)})"
+            message = f"nothing reads expected.{key}, which is nearly expected.{near} ({counted(count, 'case')})"
             if near is None:
                 unread.append((key, count))
             elif self._user_functions:
@@ -157,7 +157,8 @@ class Review:
                 hint = f"did you mean {near!r}? a note to yourself belongs in metadata"
                 self._problems.on(self._first[key], 0, codes.MISSPELT_EXPECTED, message, hint=hint)
         if unread and not self._user_functions:
-            yield f"nothing reads {', '.join(f'expected.{key} ({_cases(count)})' for key, count in unread)}"
+            told = (f"expected.{key} ({counted(count, 'case')})" for key, count in unread)
+            yield f"nothing reads {', '.join(told)}"
 
     def _identical_inputs(self) -> Iterable[str]:
         # 64 bits are enough for a count that is only told
@@ -177,10 +178,6 @@ def _paths(metadata: dict[str, Any], prefix: str) -> Iterator[str]:
         yield f"{METADATA_PREFIX}{prefix}{key}"
         if isinstance(value, dict):
             yield from _paths(value, f"{prefix}{key}.")
-
-
-def _cases(count: int) -> str:
-    return f"{count:,} {'case' if count == 1 else 'cases'}"
 
 
 def _near(a: str, b: str) -> bool:

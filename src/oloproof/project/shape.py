@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar, cast
 from msgspec import Struct
 from msgspec import inspect as shapes
 
-from oloproof.errors import did_you_mean, shown
+from oloproof.errors import did_you_mean, either, shown
 from oloproof.project.meant import form_hint, reference_hint
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe, excerpt, plain
 from oloproof.project.problems import Problems
@@ -314,5 +314,4 @@ def _name(shape: Shape) -> str:
 
 
 def _alternatives(shape: shapes.LiteralType) -> str:
-    words = [str(choice) for choice in shape.values]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    return either([str(choice) for choice in shape.values])

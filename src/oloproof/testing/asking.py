@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
-from oloproof.errors import Problem, UsageError, did_you_mean, with_article
+from oloproof.errors import Problem, UsageError, did_you_mean, either, with_article
 from oloproof.evaluators import EVALUATORS, ConfigError, EvaluatorBase
 from oloproof.evaluators.alignment import alignment
 from oloproof.evaluators.elsewhere import elsewhere_hint
@@ -207,8 +207,7 @@ def _no_such_word(written: Mapping[str, Any]) -> tuple[str, str] | None:
             kind = kind.type
         if isinstance(kind, shapes.LiteralType) and isinstance(found, str) and found not in kind.values:
             words = list(map(str, kind.values))
-            told = f"{field.encode_name} must be {', '.join(words[:-1])} or {words[-1]}, found {found!r}"
-            return told, did_you_mean(found, words)
+            return f"{field.encode_name} must be {either(words)}, found {found!r}", did_you_mean(found, words)
     return None
 
 

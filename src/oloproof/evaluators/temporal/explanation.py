@@ -9,7 +9,7 @@ from typing import Any, Final
 import lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from oloproof.errors import did_you_mean
+from oloproof.errors import did_you_mean, either
 from oloproof.evaluators.temporal.errors import RuleError
 from oloproof.evaluators.temporal.events import KEYWORDS
 
@@ -108,7 +108,7 @@ def _expected(accepted: Iterable[str]) -> str:
     left.discard("$END")
     words += sorted(_SIGNS.get(name, f"'{name.lower()}'") for name in left)
     words += ended
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    return either(words)
 
 
 def _hint(token: lark.Token, accepted: set[str], text: str) -> str:
