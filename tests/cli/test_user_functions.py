@@ -29,6 +29,32 @@ def test_a_function_judges(tmp_path: Path) -> None:
     assert "BLOCK (exit 1): none-wrong FAIL" in done.lines
 
 
+@pytest.mark.parametrize("order", [("tidy", "mine"), ("mine", "tidy")], ids="-".join)
+def test_what_a_function_does_to_what_it_is_given_no_other_sees(tmp_path: Path, order: tuple[str, str]) -> None:
+    judges = (
+        "def tidy(output, expected, trajectory):\n"
+        "    wanted = expected.pop('answer')\n"
+        "    trajectory.steps[0].arguments.clear()\n"
+        "    return bool(output.pop('answer') and wanted)\n"
+        "def mine(output, expected, trajectory):\n"
+        "    return output.get('answer') == expected.get('answer') and trajectory.steps[0].arguments == {'n': 1}\n"
+    )
+    app = (
+        "from oloproof import current_case, system\n"
+        "@system(records=['agent_trajectory/v1'])\n"
+        "def run(case):\n"
+        "    with current_case().trace() as trace:\n"
+        "        trace.tool_call('look', {'n': 1})\n"
+        "    return {'answer': case}\n"
+    )
+    asked = [{"type": f"judges:{name}"} for name in order]
+    directory = project(tmp_path, app=app, evaluators=asked, rules=[RULE], cases=answered("yes", "no", "yes"))
+    (directory / "judges.py").write_text(judges)
+    done = oloproof(directory, "run", "--json")
+    assert done.code == 1
+    assert (done.verdict("mine"), done.verdict("tidy")) == ((2, 1, 0, 0), (3, 0, 0, 0))
+
+
 @pytest.mark.parametrize(
     "body",
     [

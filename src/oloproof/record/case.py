@@ -12,11 +12,13 @@ from threading import Lock
 from typing import Any
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from oloproof.errors import RecordError, with_article
 from oloproof.model.case import State
 from oloproof.model.trajectory import Step, Trajectory
 from oloproof.model.values import snapshot
+from oloproof.record.forks import Mark
 from oloproof.record.journal import (
     Event,
     HandedOver,
@@ -46,6 +48,14 @@ class Recorder:
         """The other ones."""
         self._claimed = False
         self._over = ""
+        self._is_copy = False
+        self._lacks_steps = Mark(self)
+
+    def forked(self) -> None:
+        """Of the copy that a forked process has: refuse everything. Whoever held the lock is not there."""
+        self.lock = Lock()
+        self._is_copy = True
+        self._over = self._over or "this process was forked from the one that the case runs in; use threads"
 
     def claim(self) -> None:
         """A case leaves one record. Errors: RecordError for a second one."""
@@ -75,12 +85,12 @@ class Recorder:
     def so_far(self) -> Trajectory | None:
         """What is recorded now, None when nothing is."""
         with self.lock:
-            return recorded([*map(decode, self._steps), *self._events])
+            return self._as_known(recorded([*map(decode, self._steps), *self._events]))
 
     def to_send(self) -> Trajectory | None:
         """The same, for nothing but being encoded: its steps are JSON already."""
         with self.lock:
-            return recorded(self._events, as_sent(self._steps))
+            return self._as_known(recorded(self._events, as_sent(self._steps)))
 
     def put_state(self, state: State) -> None:
         """Keep the state before or after the case. Errors: RecordError where it was kept already."""
@@ -101,8 +111,16 @@ class Recorder:
         with self.lock:
             self._over = self._over or why
 
+    def _as_known(self, trajectory: Trajectory | None) -> Trajectory | None:
+        """Truncated where a forked process wanted to add to it."""
+        if trajectory is None or trajectory.truncated or not self._lacks_steps.is_set:
+            return trajectory
+        return replace(trajectory, truncated=True)
+
     def _refuse_when_over(self) -> None:
         if self._over:
+            if self._is_copy:
+                self._lacks_steps.set()
             raise RecordError(f"nothing can be recorded any more: {self._over}", code=RECORD_IS_OVER)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from copy import deepcopy
 from itertools import tee
 from typing import Any
 
@@ -15,7 +14,7 @@ from oloproof.model.judgment import Judgment
 from oloproof.model.project import CallableSystem, Project
 from oloproof.runner.evaluation import WorkerJudge
 from oloproof.runner.inprocess import given_system
-from oloproof.runner.judging import UserFunction
+from oloproof.runner.judging import UserFunction, apart
 from oloproof.runner.loading import LoadError, function_of
 from oloproof.runner.ports import LoadedSystem, UserJudge
 
@@ -78,5 +77,4 @@ class _Judge:
             yield {**verdicts, **self._here(pair)}
 
     def _here(self, pair: tuple[Case, Attempt]) -> dict[str, Judgment]:
-        """What a function does to the values that it is given, no other sees."""
-        return {each.criterion: each.judge(*deepcopy(pair)) for each in self._functions}
+        return {each.criterion: each.judge(case, attempt) for each, case, attempt in apart(self._functions, *pair)}

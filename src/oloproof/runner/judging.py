@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import Any
 
 from msgspec import UNSET
+from msgspec.json import Decoder
 
 from oloproof.errors import counted, did_you_mean, with_article
 from oloproof.model.case import Attempt, Case
@@ -77,6 +78,18 @@ class UserFunction:
         return context.unsettled or judgment
 
 
+def apart(
+    functions: Sequence[UserFunction], case: Case, attempt: Attempt
+) -> Iterator[tuple[UserFunction, Case, Attempt]]:
+    """Each function with values of its own: what one does to them, no other sees."""
+    line = encode((case, attempt))
+    for function in functions:
+        yield function, *_decode_pair(line)
+
+
+_decode_pair = Decoder(tuple[Case, Attempt]).decode
+
+
 class JudgingJob:
     """One attempt before the user's evaluators that had no turn yet. ``sink`` keeps each verdict, should the worker not
     live to send them."""
@@ -99,8 +112,8 @@ class JudgingJob:
         self._judgments: dict[str, Judgment] = {}
 
     def run(self) -> Judged:
-        for function in self._functions:
-            judgment = function.judge(self._order.case, self._order.attempt)
+        for function, case, attempt in apart(self._functions, self._order.case, self._order.attempt):
+            judgment = function.judge(case, attempt)
             with self._lock:  # who was given up has no slot any more: it is another attempt's
                 if self._given_up:
                     break
