@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
+from oloproof.errors import shown
 from oloproof.importers.builder import Builder
 from oloproof.importers.conversations import MessageError, refuse_blocks
 from oloproof.importers.foreign import joined_text, kind_of, list_of, text_id
@@ -107,9 +108,8 @@ class Chat:
             self._began = True
             self._assistant(message, is_last=is_last)
         elif message.get("tool_calls") or message.get("function_call"):
-            raise MessageError(
-                f"a message of the role {role[:40]!r} calls tools", hint="what the agent says is `assistant`"
-            )
+            hint = "what the agent says is `assistant`"
+            raise MessageError(f"a message of the role {shown(role)} calls tools", hint=hint)
         else:
             if not self._began:
                 self.opening.append(message)

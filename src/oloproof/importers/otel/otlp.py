@@ -29,11 +29,9 @@ def is_otlp(value: dict[str, Any]) -> bool:
 
 def read(value: dict[str, Any]) -> Iterator[Span | Log]:
     """The spans and log records of an object that :func:`is_otlp`."""
-    for resource, scope, record in _records(
-        value, SPANS, ("scopeSpans", "scope_spans", "instrumentationLibrarySpans"), "spans"
-    ):
+    for resource, scope, record in _records(value, SPANS, _SCOPED_SPANS, "spans"):
         yield _span(record, resource, scope)
-    for _, _, record in _records(value, LOGS, ("scopeLogs", "scope_logs"), "logRecords", "log_records"):
+    for _, _, record in _records(value, LOGS, _SCOPED_LOGS, "logRecords", "log_records"):
         yield _log(record)
 
 
