@@ -10,6 +10,23 @@ from hypothesis import HealthCheck, settings
 # Python would take the bytecode of the first for the second's. So what tests start keeps none.
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
+# What a CI server or a terminal tells of itself decides what pytest, rich and the commands here print: on a server's
+# machine the same is to be read as on anybody's.
+for told in (
+    "BUILD_NUMBER",
+    "CI",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LINES",
+    "NO_COLOR",
+    "PYTEST_ADDOPTS",
+    "PY_COLORS",
+    "TERM",
+):
+    os.environ.pop(told, None)
+for told in [name for name in os.environ if name.startswith(("GITHUB_", "GITLAB_", "CI_"))]:
+    del os.environ[told]
+
 # How long an example takes is the machine's. `make` asks for the same examples every time, so that what fails was
 # broken by the change at hand; pytest by itself draws others, and finds what they did not.
 settings.register_profile(
