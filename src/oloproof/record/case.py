@@ -49,7 +49,8 @@ class Recorder:
         self._claimed = False
         self._over = ""
         self._is_copy = False
-        self._lacks_steps = Mark(self)
+        self.lacks = False
+        self._copy_lacks = Mark(self)
 
     def forked(self) -> None:
         """Of the copy that a forked process has: refuse everything. Whoever held the lock is not there."""
@@ -112,15 +113,15 @@ class Recorder:
             self._over = self._over or why
 
     def _as_known(self, trajectory: Trajectory | None) -> Trajectory | None:
-        """Truncated where a forked process wanted to add to it."""
-        if trajectory is None or trajectory.truncated or not self._lacks_steps.is_set:
+        """Truncated where something was refused, or a forked process wanted to add to it."""
+        if trajectory is None or trajectory.truncated or not (self.lacks or self._copy_lacks.is_set):
             return trajectory
         return replace(trajectory, truncated=True)
 
     def _refuse_when_over(self) -> None:
         if self._over:
             if self._is_copy:
-                self._lacks_steps.set()
+                self._copy_lacks.set()
             raise RecordError(f"nothing can be recorded any more: {self._over}", code=RECORD_IS_OVER)
 
 
@@ -165,7 +166,8 @@ class CurrentCase(Struct, frozen=True, kw_only=True):
         """Record step by step: ``with current_case().trace() as trace:``.
 
         The record is finished when the block ends normally, as ``trace.finish(...)`` said or with the status
-        "unknown". When the block raises, or the process ends inside it, what was recorded is a truncated prefix.
+        "unknown". When the block raises, or the process ends inside it, what was recorded is a truncated prefix. So it
+        is when a call goes on in a thread as the block ends, and when a step is refused, as those after the block are.
 
         Errors: RecordError when the case has been recorded already.
         """

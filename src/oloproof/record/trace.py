@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypedDict, Unpack, cast
@@ -26,9 +27,10 @@ from oloproof.record.steps import (
 
 
 class Sink(Protocol):
-    """Where a trace's events go. They are put there with ``lock`` held."""
+    """Where a trace's events go. They are put there with ``lock`` held; ``lacks`` is set when one is refused."""
 
     lock: Lock
+    lacks: bool
 
     def put(self, event: Event) -> None: ...
 
@@ -61,6 +63,7 @@ class _Progress:
         self.names_agents = False
         self.checkpoints: set[str] = set()
         self.unbegun: dict[Call, str] = {}
+        self.under_way: set[Call] = set()
         self.ending: Finished | None = None
         self.over = False
 
@@ -147,10 +150,11 @@ class Trace:
 
     def check(self, name: str, passed: bool, *, detail: str | None = None, step_index: int | None = None) -> None:
         """The environment's word on a constraint: up to ``step_index``, or of the whole run without one."""
-        check = AgentConstraintCheck(name=name, passed=passed, detail=detail, step_index=step_index)
-        with self._progress.sink.lock:
-            self._refuse_unless_there(check.step_index, f"the constraint {check.name!r}")
-            self._progress.sink.put(CheckRecorded(check))
+        with self._kept_or_lacking():
+            check = AgentConstraintCheck(name=name, passed=passed, detail=detail, step_index=step_index)
+            with self._progress.sink.lock:
+                self._refuse_unless_there(check.step_index, f"the constraint {check.name!r}")
+                self._progress.sink.put(CheckRecorded(check))
 
     def checkpoint(
         self,
@@ -162,16 +166,17 @@ class Trace:
         payload: Any = UNSET,
     ) -> None:
         """A point from which the run could be replayed."""
-        checkpoint = AgentCheckpoint(
-            checkpoint_id=checkpoint_id, kind=kind, step_index=step_index, description=description, payload=payload
-        )
         progress = self._progress
-        with progress.sink.lock:
-            self._refuse_unless_there(checkpoint.step_index, f"the checkpoint {checkpoint.checkpoint_id!r}")
-            if checkpoint.checkpoint_id in progress.checkpoints:
-                raise refused(f"the checkpoint {checkpoint.checkpoint_id!r} is there twice")
-            progress.sink.put(CheckpointRecorded(checkpoint))
-            progress.checkpoints.add(checkpoint.checkpoint_id)
+        with self._kept_or_lacking():
+            checkpoint = AgentCheckpoint(
+                checkpoint_id=checkpoint_id, kind=kind, step_index=step_index, description=description, payload=payload
+            )
+            with progress.sink.lock:
+                self._refuse_unless_there(checkpoint.step_index, f"the checkpoint {checkpoint.checkpoint_id!r}")
+                if checkpoint.checkpoint_id in progress.checkpoints:
+                    raise refused(f"the checkpoint {checkpoint.checkpoint_id!r} is there twice")
+                progress.sink.put(CheckpointRecorded(checkpoint))
+                progress.checkpoints.add(checkpoint.checkpoint_id)
 
     def finish(self, terminal_status: TerminalStatus = "unknown", *, truncated: bool = False) -> None:
         """Say how the run ended, after its last step: ``trace.finish("success")``.
@@ -179,9 +184,9 @@ class Trace:
         ``truncated`` says that the agent was cut off and might have gone on. Checks may still follow; the record
         itself is finished when the block ends.
         """
-        require_ending(terminal_status, truncated)
         progress = self._progress
-        with progress.sink.lock:
+        with self._kept_or_lacking(), progress.sink.lock:
+            require_ending(terminal_status, truncated)
             self._refuse_when_over()
             if progress.ending is not None:
                 raise refused("finish was called twice in one trace")
@@ -196,9 +201,11 @@ class Trace:
         return self._put(Step(index=0, kind=kind, arguments=snapshot(content)))
 
     def _record(self, kind: StepKind, fields: StepFields, **own: Any) -> int:
-        _refuse_unknown(kind, fields)
-        given = cast(Any, {**self._fields, **fields})
-        return self._put(AgentStep(index=len(self._progress.kinds) + 1, kind=kind, **own, **given))
+        with self._kept_or_lacking():
+            _refuse_unknown(kind, fields)
+            given = cast(Any, {**self._fields, **fields})
+            step = AgentStep(index=len(self._progress.kinds) + 1, kind=kind, **own, **given)
+        return self._put(step)
 
     def _put(self, step: Step) -> int:
         """Keep a step that is right by itself, as a plain one is and as :meth:`_record` makes it.
@@ -212,16 +219,29 @@ class Trace:
             force_setattr(step, "index", index)
             if progress.over or progress.ending is not None:
                 self._refuse_when_over()
-                raise refused(f"step {index}: it was recorded after finish")
+                raise self._lacking(f"step {index}: it was recorded after finish")
             if (step.agent is not None) is not progress.names_agents:
                 if kinds:
-                    raise refused(partly_named(step))
+                    raise self._lacking(partly_named(step))
                 progress.names_agents = True
             if step.inside is not None and kinds[step.inside - 1] != "tool_call":
-                raise refused(inside_no_call(step, kinds[step.inside - 1]))
+                raise self._lacking(inside_no_call(step, kinds[step.inside - 1]))
             progress.sink.put_step(step)
             kinds.append(step.kind)
         return index
+
+    @contextmanager
+    def _kept_or_lacking(self) -> Iterator[None]:
+        """What is refused in this block happened all the same, and the agent's code may go on without it."""
+        try:
+            yield
+        except BaseException:
+            self._progress.sink.lacks = True
+            raise
+
+    def _lacking(self, what: str) -> RecordError:
+        self._progress.sink.lacks = True
+        return refused(what)
 
     def _refuse_unless_there(self, step_index: int | None, what: str) -> None:
         self._refuse_when_over()
@@ -230,6 +250,7 @@ class Trace:
 
     def _refuse_when_over(self) -> None:
         if self._progress.over:
+            self._progress.sink.lacks = True
             raise RecordError("nothing can be recorded any more: the trace's block has ended", code=RECORD_IS_OVER)
 
 
@@ -276,7 +297,9 @@ class Call:
         self.error: str | BaseException | None = None
 
     def __enter__(self) -> Call:
-        self._trace._progress.unbegun.pop(self, None)
+        progress = self._trace._progress
+        progress.unbegun.pop(self, None)
+        progress.under_way.add(self)
         self.index = self._trace.tool_call(self._tool_name, self._arguments)
         return self
 
@@ -286,6 +309,7 @@ class Call:
         try:
             error = self.error if exc is None else exc
             self._trace.tool_result(self._tool_name, self.result, error=error)
+            self._trace._progress.under_way.discard(self)
         except RecordError:
             if exc is None:  # otherwise what the block raised matters more
                 raise
@@ -326,8 +350,11 @@ class TraceBlock:
         finally:
             with progress.sink.lock:
                 progress.over = True
-                if ending is not None:
-                    progress.sink.put(ending)
+                if (
+                    ending is not None
+                ):  # the result of a call that goes on in a thread, and what follows, comes too late
+                    truncated = ending.truncated or bool(progress.under_way)
+                    progress.sink.put(Finished(ending.terminal_status, truncated))
 
     def _refuse_unbegun_calls(self) -> None:
         first = next(iter(self._progress.unbegun.values()), None)

@@ -247,6 +247,72 @@ def test_nothing_is_recorded_after_the_block(taped):
     assert len(taped.left().steps) == 1
 
 
+@pytest.mark.parametrize(
+    "late", [lambda trace: trace.final("b"), lambda trace: trace.check("c", False), lambda trace: trace.checkpoint("c")]
+)
+def test_what_comes_after_the_block_is_lacking_in_its_record(taped, late):
+    with taped.case.trace() as trace:
+        trace.message("a")
+        trace.finish("success")
+    assert not taped.recorder.so_far().truncated
+    with pytest.raises(RecordError):
+        late(trace)
+    assert taped.left().truncated
+
+
+def test_a_step_after_finish_is_lacking_in_the_record(taped):
+    with taped.case.trace() as trace:
+        trace.finish("success")
+        with pytest.raises(RecordError, match="recorded after finish"):
+            trace.tool_call("issue_refund", {})
+    assert taped.left().truncated
+
+
+def test_a_call_that_goes_on_as_the_block_ends_leaves_a_truncated_record(taped):
+    begun, ended = threading.Event(), threading.Event()
+
+    def work(trace):
+        with suppress(RecordError), trace.calling("search"):
+            begun.set()
+            ended.wait()
+            trace.tool_call("issue_refund", {})
+
+    with taped.case.trace() as trace:
+        thread = threading.Thread(target=work, args=(trace,))
+        thread.start()
+        begun.wait()
+        trace.finish("success")
+    known = taped.recorder.so_far()
+    ended.set()
+    thread.join()
+    assert known.truncated
+    assert decode(taped.events[-1]).truncated  # so does who reads the events of a process that died
+    assert shape(taped.left()) == [(1, "tool_call", "search")]
+
+
+REFUSED = {
+    "a word that a step has not": lambda trace: trace.tool_call("issue_refund", amount=3),
+    "no name": lambda trace: trace.tool_call("", {}),
+    "a step without its agent": lambda trace: trace.tool_call("issue_refund", {}),
+    "inside no call": lambda trace: trace.tool_call("issue_refund", {}, agent="triage", inside=1),
+    "a call without its agent": lambda trace: trace.calling("issue_refund").__enter__(),
+    "a check of no step": lambda trace: trace.check("no_leak", False, step_index=7),
+    "a checkpoint of no step": lambda trace: trace.checkpoint("c", step_index=7),
+    "an end that there is not": lambda trace: trace.finish("failed"),
+}
+
+
+@pytest.mark.parametrize("refused", REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_is_lacking_in_a_record_whose_agent_goes_on(taped, refused):
+    with taped.case.trace() as trace:
+        trace.message("a", agent="triage")
+        with suppress(RecordError, TypeError):
+            refused(trace)
+    left = taped.left()
+    assert left.truncated
+    assert shape(left) == [(1, "message", None)]
+
+
 def test_numbering_is_right_under_threads(taped):
     with taped.case.trace() as trace:
         barrier = threading.Barrier(8)
