@@ -222,7 +222,7 @@ def changed_code(directory: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (changed_code, "began with other code of the system"),
+        (changed_code, "began with other code of the system, or on something else that it depends on"),
         (changed_dataset, "began on another dataset"),
         (changed_configuration, "began under another configuration"),
         (changed_version, "began with agent 1 (callable app:run), and the system is agent 2 (callable app:run)"),

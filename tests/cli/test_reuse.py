@@ -250,7 +250,7 @@ def test_other_code_under_the_same_version_is_another_system(tmp_path: Path, mod
     files[module].write_text(files[module].read_text() + "# changed")
     done = oloproof(tmp_path, "run", "--reuse", "--json")
     assert reused(done) == []
-    why = "the code of the system has changed since then, and its version has not"
+    why = "the code of the system, or what it depends on, has changed since then, and its version has not"
     assert f"--reuse: nothing was taken over from run {before}: {why}" in done.json["warnings"]
 
 
@@ -264,6 +264,55 @@ def test_the_files_that_a_command_names_are_its_code(tmp_path: Path) -> None:
     agent.write_text(agent.read_text().replace("'yes'", "'no'"))
     done = oloproof(tmp_path, "run", "--reuse", "--json")
     assert (reused(done), done.verdict("right")) == ([], (0, 1, 0, 0))
+
+
+SYSTEMS: dict[str, dict[str, Any]] = {
+    "callable": {"callable": "app:run"},
+    "command": {"command": ["./agent.sh"], "version": "1"},
+}
+
+
+@pytest.mark.parametrize("kind", SYSTEMS)
+@pytest.mark.parametrize("change", ["content", "another file", "name", "variable", "no variable"])
+def test_what_a_system_depends_on_is_a_part_of_it(
+    tmp_path: Path, kind: str, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite(tmp_path, "yes", system={**SYSTEMS[kind], "depends_on": {"files": "prompts/**/*.md", "env": ["MODEL"]}})
+    agent = tmp_path / "agent.sh"
+    agent.write_text("""#!/bin/sh\necho '{"output": {"answer": "yes"}}'\n""")
+    agent.chmod(0o755)
+    prompt = tmp_path / "prompts" / "refunds" / "system.md"
+    prompt.parent.mkdir(parents=True)
+    prompt.write_text("Be kind.")
+    (tmp_path / "prompts" / "notes.txt").write_text("no part of it")
+    monkeypatch.setenv("MODEL", "small")
+    oloproof(tmp_path, "run")
+    (tmp_path / "prompts" / "notes.txt").write_text("still none")
+    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == [1]
+    match change:
+        case "content":
+            prompt.write_text("Be brief.")
+        case "another file":
+            (tmp_path / "prompts" / "tone.md").touch()
+        case "name":
+            prompt.rename(prompt.with_name("user.md"))
+        case "variable":
+            monkeypatch.setenv("MODEL", "large")
+        case _:
+            monkeypatch.delenv("MODEL")
+    with Store.open(tmp_path / ".oloproof") as store:
+        store.set_status(store.find("latest").id, "interrupted")
+    refused = oloproof(tmp_path, "run", "--resume", "latest")
+    assert (refused.code, "or on something else that it depends on" in refused.err) == (2, True)
+    assert reused(oloproof(tmp_path, "run", "--reuse", "--json")) == []
+
+
+def test_a_project_that_lies_elsewhere_depends_on_the_same(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    suite(tmp_path / "there", "yes", system={"callable": "app:run", "depends_on": {"files": ["app.py"]}})
+    oloproof(tmp_path / "there", "run")
+    (tmp_path / "there").rename(tmp_path / "here")
+    assert reused(oloproof(tmp_path / "here", "run", "--reuse", "--json")) == [1]
 
 
 def test_without_a_version_nothing_is_known_to_be_the_same(tmp_path: Path) -> None:

@@ -166,12 +166,22 @@ class RecordedSystem(Struct, frozen=True, kw_only=True):
     imported: ImportSpec | None = None
 
 
+class DependsOn(Struct, frozen=True, kw_only=True):
+    """What a system is made of besides its code: the ``files`` that the patterns matched, sorted and relative to
+    ``directory``, and environment variables by name."""
+
+    directory: str
+    files: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+
+
 class SystemSpec(Struct, frozen=True, kw_only=True):
     """``system:``. ``name``, ``version`` and ``records`` are None where the decorator is to say them. Without an
-    ``executor`` its cases run on this machine."""
+    ``executor`` its cases run on this machine. ``depends_on`` None: its code is all that can be seen of it."""
 
     kind: LiveSystem | RecordedSystem
     executor: RayExecutor | None = None
+    depends_on: DependsOn | None = None
     name: str | None = None
     version: str | None = None
     records: tuple[str, ...] | None = None

@@ -25,6 +25,7 @@ from oloproof.model.trajectory import RECORD
 from oloproof.pipeline.ports import Ports, Request, rfc3339
 from oloproof.pipeline.redacting import Redacting, redaction_digest
 from oloproof.record.steps import printable
+from oloproof.runner.dependencies import with_dependencies
 from oloproof.store import identity, new_run_id
 
 
@@ -73,7 +74,10 @@ def configured_identity(project: Project, source: str = "") -> SystemIdentity:
 
 
 def agreed_identity(project: Project, declared: runner.Declared) -> SystemIdentity:
-    """The system's identity from the configuration and the decorator, which may both speak but not disagree."""
+    """The system's identity from the configuration and the decorator, which may both speak but not disagree.
+
+    Errors: UsageError where they do, or where what it depends on cannot be read.
+    """
     spec = project.system
     assert not isinstance(spec.kind, RecordedSystem)  # of which no code declares anything
     problems = [
@@ -104,7 +108,8 @@ def agreed_identity(project: Project, declared: runner.Declared) -> SystemIdenti
         raise UsageError(problems)
     name = spec.name or declared.name or _name_of(spec.kind) or project.name
     version = spec.version or declared.version
-    return SystemIdentity(name=name, version=version, source=_source(spec.kind), code=declared.code)
+    code = with_dependencies(declared.code, spec.depends_on)
+    return SystemIdentity(name=name, version=version, source=_source(spec.kind), code=code)
 
 
 def _name_of(kind: LiveSystem) -> str | None:

@@ -161,7 +161,7 @@ def _changes(was: Run, header: Run) -> list[str]:
         changed.append(
             f"run {was.id} began with {before}, and the system is {now}"
             if before != now
-            else f"run {was.id} began with other code of the system"
+            else f"run {was.id} began with other code of the system, or on something else that it depends on"
         )
     if was.judging_code and was.judging_code != header.judging_code:
         changed.append(f"run {was.id} began with other code of the evaluators")

@@ -45,7 +45,7 @@ class Reused(Struct, frozen=True):
         """What is to be warned of."""
         if not self.passed_over:
             return ()
-        why = "the code of the system has changed since then, and its version has not"
+        why = "the code of the system, or what it depends on, has changed since then, and its version has not"
         return (f"--reuse: nothing was taken over from run {self.passed_over}: {why}",)
 
 

@@ -90,6 +90,16 @@ class RetrySection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     backoff: BackoffSection = BackoffSection()
 
 
+class DependsOnSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the system is made of besides its code. Where it has changed, no run is resumed and nothing is reused."""
+
+    files: Annotated[
+        FilePath | Annotated[tuple[FilePath, ...], Meta(min_length=1)],
+        Meta(description="Prompts, settings and the like: a path, a pattern such as prompts/*.md, or a list of them."),
+    ] = ()
+    env: Annotated[tuple[Name, ...], Meta(description="Environment variables that it reads, by name.")] = ()
+
+
 class SystemSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The system under test, in one of four kinds: callable, command, http, or recorded."""
 
@@ -131,6 +141,7 @@ class SystemSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Meta(description="At most so many attempts begin in a minute, evenly spread, those made again included."),
     ] = None
     retry: RetrySection | None = None
+    depends_on: DependsOnSection | None = None
 
 
 class RaySection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

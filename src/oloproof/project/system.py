@@ -14,6 +14,7 @@ from oloproof.model.project import (
     Backoff,
     CallableSystem,
     CommandSystem,
+    DependsOn,
     HttpSystem,
     ImportSpec,
     Launching,
@@ -78,11 +79,31 @@ def read_system(
         kind: LiveSystem | RecordedSystem = RecordedSystem(patterns=files, files=files, imported=imported)
     elif section.recorded is not None:
         patterns = (section.recorded,) if isinstance(section.recorded, str) else section.recorded
-        matched = _matched(patterns, directory, node.place("recorded"), problems)
+        place = node.place("recorded")
+        matched = _matched(patterns, directory, place, problems, key="recorded", inside="*.jsonl")
         kind = RecordedSystem(patterns=patterns, files=matched, imported=imported)
     else:
         kind = _live(section, directory)
-    return SystemSpec(kind=kind, name=section.name, version=section.version, records=section.records)
+    return SystemSpec(
+        kind=kind,
+        depends_on=_depends_on(section, node, directory, problems),
+        name=section.name,
+        version=section.version,
+        records=section.records,
+    )
+
+
+def _depends_on(section: SystemSection, node: Fields, directory: Path, problems: Problems) -> DependsOn | None:
+    said = section.depends_on
+    if said is None:
+        return None
+    written = node.place("depends_on")
+    assert isinstance(written, Fields)
+    patterns = (said.files,) if isinstance(said.files, str) else said.files
+    home = directory.resolve()
+    place = written.place("files")
+    files = _matched(patterns, home, place, problems, key="files", inside="**") if patterns else ()
+    return DependsOn(directory=str(home), files=tuple(os.path.relpath(file, home) for file in files), env=said.env)
 
 
 def _check_module(target: str, directory: Path, node: Node, problems: Problems) -> None:
@@ -131,8 +152,11 @@ def _launching(section: SystemSection) -> Launching:
     return Launching(retry=retry, max_per_minute=section.max_per_minute)
 
 
-def _matched(patterns: tuple[str, ...], directory: Path, node: Node, problems: Problems) -> tuple[str, ...]:
-    """The files that the patterns match, each once and sorted."""
+def _matched(
+    patterns: tuple[str, ...], directory: Path, node: Node, problems: Problems, *, key: str, inside: str
+) -> tuple[str, ...]:
+    """The files that the patterns under ``key`` match, each once and sorted. Who names a directory is told to name what
+    is ``inside``."""
     places = node.items if isinstance(node, Items) else (node,)
     files: set[str] = set()
     for pattern, place in zip(patterns, places, strict=True):
@@ -141,8 +165,8 @@ def _matched(patterns: tuple[str, ...], directory: Path, node: Node, problems: P
         if not matched:
             is_directory = os.path.isdir(directory / pattern)
             what = "is a directory" if is_directory else "matches no file"
-            hint = f"name the files in it: {pattern.rstrip('/')}/*.jsonl" if is_directory else ""
-            problems.at(place, codes.MISSING_FILE, f"recorded: {shown(pattern)} {what}", hint=hint)
+            hint = f"name the files in it: {pattern.rstrip('/')}/{inside}" if is_directory else ""
+            problems.at(place, codes.MISSING_FILE, f"{key}: {shown(pattern)} {what}", hint=hint)
         files |= matched
     return tuple(sorted(files))
 
@@ -180,6 +204,6 @@ def idle_keys(section: SystemSection, written: Fields) -> tuple[str, ...]:
     system = written.entry("system")
     if section.recorded is None or system is None or not isinstance(system.value, Fields):
         return ()
-    running = ("concurrency", "timeout_s", "max_per_minute", "retry")
+    running = ("concurrency", "timeout_s", "max_per_minute", "retry", "depends_on")
     idle = [entry.key for entry in system.value.entries if entry.key in running]
     return tuple(f"system.{key} does nothing: recordings are not run" for key in idle)

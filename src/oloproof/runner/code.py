@@ -2,7 +2,8 @@
 
 Of a callable these are the source files of the user's own modules: those that are imported once it is loaded, and what
 their import statements name, also inside of functions (``import_module("name")`` is one). Of a command they are the
-files that it names. Packages that are installed are not looked at, nor is what the code reads.
+files that it names. Packages that are installed are not looked at, nor is what the code reads: ``dependencies`` looks
+at what the configuration names of that.
 """
 
 from __future__ import annotations

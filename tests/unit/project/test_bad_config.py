@@ -420,7 +420,7 @@ TABLE = [
         alter(('callable: "app:run"', "server: localhost")),
         ["4:10: unknown key 'server' [OLO105]"],
         "the keys are: name, version, callable, command, http, recorded, format, records, concurrency, timeout_s, isolation, memory_mb, "
-        "max_per_minute, retry",
+        "max_per_minute, retry, depends_on",
     ),
     Bad(
         "glob",
@@ -439,6 +439,18 @@ TABLE = [
         alter(('callable: "app:run"', "recorded: traces")),
         ["4:20: recorded: 'traces' is a directory [OLO116]"],
         "name the files in it: traces/*.jsonl",
+    ),
+    Bad(
+        "depends on no file",
+        alter(('callable: "app:run"', 'callable: "app:run", depends_on: {files: [d.jsonl, "*.md"]}')),
+        ["4:61: files: '*.md' matches no file [OLO116]"],
+        "",
+    ),
+    Bad(
+        "depends on a directory",
+        alter(('callable: "app:run"', 'callable: "app:run", depends_on: {files: traces}')),
+        ["4:51: files: 'traces' is a directory [OLO116]"],
+        "name the files in it: traces/**",
     ),
     Bad("rec empty", alter(('callable: "app:run"', "recorded: []")), ["4:20: recorded must not be empty [OLO108]"], ""),
     Bad(
