@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,27 @@ def test_the_run_says_what_changed_since_the_baseline(tmp_path: Path) -> None:
     written = (tmp_path / "report.md").read_text()
     assert "### Against the baseline" in written
     assert "| `right` | `broken` | `c5` |" in written
+
+
+def test_a_difference_of_two_rates_is_told_in_points_and_never_in_per_cent(tmp_path: Path) -> None:
+    app = "import json\ndef run(case):\n    return {'answer': json.load(open('answers.json')).get(case, 'yes')}\n"
+    margins = {"metric": "right", "margin": 0.025}
+    rules = [{"id": kind, "kind": kind, **margins} for kind in ("non_inferiority", "equivalence")]
+    project(tmp_path, app=app, cases=[case(f"c{number}", f"c{number}") for number in range(40)], rules=rules)
+    (tmp_path / "answers.json").write_text('{"c3": "no"}')
+    oloproof(tmp_path, "run")
+    oloproof(tmp_path, "baseline", "save", "-o", "base.json")
+    (tmp_path / "answers.json").write_text("{}")
+    written = ("--markdown", "a.md", "--html", "a.html", "--junit", "a.xml", "--sarif", "a.sarif")
+    texts = [oloproof(tmp_path, "run", "--baseline", "base.json", *written).out]
+    texts += [(tmp_path / name).read_text() for name in written[1::2]]
+    texts += [oloproof(tmp_path, "compare", "latest", "latest~1", *written).out]
+    texts += [(tmp_path / name).read_text() for name in written[1::2]]
+    texts += [oloproof(tmp_path, "gate").out, oloproof(tmp_path, "plan", "--difference", "-0.01").out]
+    assert [re.findall(r"[-+±−][0-9][0-9.]*\s?%", text) for text in texts] == [[]] * len(texts)
+    assert ["2.5 pp" in text for text in texts[:-1]] == [True] * (len(texts) - 1)
+    assert ["pp: percentage points" in text for text in texts[:10]] == [True, True, True, False, False] * 2
+    assert "-1 pp" in texts[-1]
 
 
 @pytest.fixture

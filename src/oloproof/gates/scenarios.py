@@ -60,7 +60,7 @@ def scenarios(
                 truths[rule.id], labels[rule.id] = own if q is not None else by_metric.setdefault(rule.metric, own)
         share = discordant if assumed.discordant is None else assumed.discordant
         pairs = {rule.id: share for rule in policy.rules if isinstance(rule, get_args(PairRule))}
-        differing = f"{100 * share:.4g}% of pairs differ"
+        differing = f"{percent_near(share)}% of pairs differ"
         found.append(
             Scenario(
                 name=", ".join(([name] if truths else []) + ([differing] if pairs else [])),

@@ -29,8 +29,8 @@ from oloproof.model.run import Report
 from oloproof.model.tally import Distribution, PairTable, Tally
 from oloproof.reports.figures import Figures, figures, in_unit, quantity_text, run_figures
 from oloproof.reports.inert import inert
+from oloproof.reports.points import axis_texts
 from oloproof.stats import paired
-from oloproof.stats.rounding import percent_of
 
 MOST_COLUMNS = 40
 """Columns of a drawn distribution."""
@@ -198,15 +198,15 @@ def _reach(*ends: float) -> float:
 
 def _signed_bar(table: PairTable, interval: tuple[float, float], *, limits: tuple[float, ...], reach: float) -> Bar:
     lower, upper = interval
-    label = percent_of(round(reach, 2))
+    start, end = axis_texts(reach)
 
     def place(difference: float) -> float:
         return (difference + reach) / (2 * reach)
 
     middle = table.difference
     return Bar(
-        start=f"-{label}%",
-        end=f"+{label}%",
+        start=start,
+        end=end,
         estimate=None if middle is None else place(middle),
         lower=place(lower),
         upper=place(upper),

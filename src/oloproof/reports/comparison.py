@@ -23,6 +23,7 @@ from oloproof.reports.pairs import (
     slice_rows,
     slice_tests,
 )
+from oloproof.reports.points import LEGEND
 from oloproof.reports.shapes import Table
 from oloproof.stats import paired
 from oloproof.stats.quantile import Counted
@@ -67,7 +68,9 @@ def criteria_tables(
     """How each criterion came out over all pairs, and the cases whose verdict changed."""
     columns = ("criterion", "difference", "interval", "pairs", "mid-p")
     rows = list(pair_rows(comparison, level=level))
-    yield Table(title, columns, tuple((r.id, r.difference, r.interval, r.counts, r.p_value) for r in rows))
+    yield Table(
+        f"{title} ({LEGEND})", columns, tuple((r.id, r.difference, r.interval, r.counts, r.p_value) for r in rows)
+    )
     flips = [flip for row in rows for flip in _flips(row, partings)]
     if flips and partings:
         yield Table("cases that changed", ("criterion", "now", "case", "where the calls part"), tuple(flips))

@@ -13,13 +13,14 @@ from oloproof.model.decision import NoBaseline, PairFinding, PairReason
 from oloproof.model.tally import PairTable
 from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import inert
+from oloproof.reports.points import difference_text, interval_text, lower_points, margin_text, upper_points
 from oloproof.stats import paired
 from oloproof.stats.multiplicity import adjusted_in_family
-from oloproof.stats.rounding import MOST_DIGITS, percent_estimate, percent_lower, percent_of, percent_upper
+from oloproof.stats.rounding import MOST_DIGITS
 
 
 class PairRow(Struct, frozen=True, kw_only=True):
-    """A criterion over all pairs: ``+12.5%``, ``[+3.0%, +21.9%]``, ``40 fixed · 20 broken · …``."""
+    """A criterion over all pairs: ``+12.5 pp``, ``[+3.0, +21.9] pp``, ``40 fixed · 20 broken · …``."""
 
     id: str
     difference: str
@@ -57,27 +58,10 @@ class SliceTest(Struct, frozen=True, kw_only=True):
         return self.pairs.tables[self.index]
 
 
-def difference_text(table: PairTable) -> str:
-    """The candidate's rate minus the baseline's, signed, over the pairs with both verdicts: to the nearest, 0 and 100
-    only where it is that."""
-    known, more = table.n - table.missing, table.fixed - table.broken
-    return f"{'-' if more < 0 else '+'}{percent_estimate(abs(more), known)}%" if known else NOTHING
-
-
-def interval_text(bounds: tuple[float, float], *, digits: int = 1) -> str:
-    """Bounds of a difference in percent, rounded outward."""
-    lower, upper = bounds
-    return f"[{signed_lower(lower, digits=digits)}%, {signed_upper(upper, digits=digits)}%]"
-
-
-def signed_lower(bound: float, *, digits: int = 1) -> str:
-    """A lower bound of a difference in percent, rounded down: ``-3.7``, ``+1.2``."""
-    return f"+{percent_lower(bound, digits=digits)}" if bound >= 0 else f"-{percent_upper(-bound, digits=digits)}"
-
-
-def signed_upper(bound: float, *, digits: int = 1) -> str:
-    """An upper bound of a difference in percent, rounded up."""
-    return f"+{percent_upper(bound, digits=digits)}" if bound >= 0 else f"-{percent_lower(-bound, digits=digits)}"
+def table_difference(table: PairTable) -> str:
+    """The candidate's rate minus the baseline's over the pairs with both verdicts; a dash where there is none."""
+    known = table.n - table.missing
+    return difference_text(table.fixed - table.broken, known) if known else NOTHING
 
 
 def counts_text(table: PairTable) -> str:
@@ -97,7 +81,7 @@ def pair_rows(comparison: Comparison, *, level: float) -> Iterator[PairRow]:
         pairs = paired.Pairs(*criterion.table.cells)
         yield PairRow(
             id=inert(criterion.id),
-            difference=difference_text(criterion.table),
+            difference=table_difference(criterion.table),
             interval=interval_text(paired.interval(pairs, level=level)) if pairs.n else NOTHING,
             counts=counts_text(criterion.table),
             p_value=p_text(paired.mcnemar(pairs).mid_p),
@@ -135,7 +119,7 @@ def slice_rows(comparison: Comparison, tests: Sequence[SliceTest], *, level: flo
         yield SlicePairRow(
             group=f"{inert(test.pairs.slice)}={inert(test.pairs.value)}",
             id=names[test.index],
-            difference=difference_text(table),
+            difference=table_difference(table),
             interval=interval_text(interval),
             counts=counts_text(table),
             p_value=p_text(test.p),
@@ -179,7 +163,7 @@ def _bounds(finding: PairFinding, reason: PairReason) -> str:
     margin, is_two_sided = Decimal(str(finding.margin or 0)) * 100, finding.kind == "equivalence"
 
     def is_seen(digits: int) -> bool:
-        lower, upper = Decimal(signed_lower(bounds[0], digits=digits)), Decimal(signed_upper(bounds[1], digits=digits))
+        lower, upper = Decimal(lower_points(bounds[0], digits=digits)), Decimal(upper_points(bounds[1], digits=digits))
         match reason:
             case "difference_above_zero":
                 return lower > 0
@@ -208,8 +192,7 @@ def _confirmed(finding: PairFinding) -> str:
 def _margin(finding: PairFinding) -> str:
     if finding.margin is None:
         return "whether it lies above 0"
-    share = percent_of(finding.margin)
-    return f"±{share}%" if finding.kind == "equivalence" else f"-{share}%"
+    return margin_text(finding.margin, two_sided=finding.kind == "equivalence")
 
 
 def _pairs(finding: PairFinding) -> paired.Pairs:

@@ -26,6 +26,7 @@ from oloproof.model.plan import (
 from oloproof.model.run import Report
 from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import inert
+from oloproof.reports.points import assumed_text
 from oloproof.reports.settling import Settling, settling_document, settling_in_words, settling_of
 from oloproof.reports.shapes import Table
 from oloproof.reports.words import proven, subject
@@ -140,7 +141,7 @@ def _pair_table(rule: PairPlan, *, flips: bool) -> Table | None:
     rows = []
     for row in rule.rows:
         needed = [NOTHING if pairs is None else f"about {pairs:,}" for _, pairs in row.needed]
-        truth = (f"{100 * row.discordant:.4g}%", f"{100 * row.difference:+.4g}%")
+        truth = (_share(row.discordant), assumed_text(row.difference))
         rows.append((inert(row.scenario), *truth, *_chances(row.chances, flips=flips), *needed))
     return Table(f"{inert(rule.rule)} at {counted(rule.n, 'pair')}", tuple(columns), tuple(rows))
 
@@ -156,7 +157,7 @@ def _chances(chances: Chances, *, flips: bool) -> tuple[str, ...]:
     return (*texts, *((chance_text(chances.flips),) if flips else ()))
 
 
-def _share(share: Fraction) -> str:
+def _share(share: Fraction | float) -> str:
     return f"{percent_near(share)}%"
 
 

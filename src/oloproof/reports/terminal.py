@@ -44,7 +44,9 @@ _STYLES = {
     "NOT_GATED": "bold yellow",
     "NOT GATED": "bold yellow",
 }
-_ASCII = str.maketrans({"·": "-", "–": "-", "…": "...", "≥": ">=", "≤": "<=", "✗": "x", "✂": "--", "→": "->"})
+_ASCII = str.maketrans(
+    {"·": "-", "–": "-", "…": "...", "≥": ">=", "≤": "<=", "±": "+/-", "✗": "x", "✂": "--", "→": "->"}
+)
 
 
 def render(

@@ -50,7 +50,7 @@ def test_a_quantity_reaches_from_zero_to_its_largest_value_or_limit() -> None:
 def test_a_difference_has_zero_in_its_middle() -> None:
     bar = of("equivalence", 0.1, -0.05, 0.2)
     assert bar is not None
-    assert (bar.start, bar.end) == ("-20%", "+20%")
+    assert (bar.start, bar.end) == ("-20 pp", "+20 pp")
     assert (*bar.limits, bar.lower, bar.upper) == pytest.approx((0.25, 0.75, 0.375, 1.0))
     assert of("max_new_failures", None, -0.05, 0.2) is None
 

@@ -13,6 +13,7 @@ from oloproof.reports.html.discretion import discreet_report
 from oloproof.reports.html.frame import environment, framed
 from oloproof.reports.html.parts import Entry, Part, packed
 from oloproof.reports.inert import inert
+from oloproof.reports.points import LEGEND
 from oloproof.reports.view import view
 
 
@@ -78,6 +79,7 @@ def comparison_page(
             candidate=inert(comparison.candidate),
             baseline=inert(comparison.baseline),
             pairs=f"{comparison.pairs:,}",
+            legend=LEGEND,
             notes=tuple(notes),
             rules=zip(drawn.decisions, bars(shown).decisions, strict=True),
             columns=criteria.columns,
