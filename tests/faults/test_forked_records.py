@@ -74,3 +74,55 @@ def run(case):
     done = oloproof(tmp_path, "run", "--json")
     assert done.code == 3
     assert done.verdict("kept") == (0, 0, 2, 0)
+
+
+POOLED = """
+    import multiprocessing
+
+    def work(_):
+        try:
+            first.tool_call("delete")
+        except RecordError:
+            return True
+
+    def run(case):
+        global pool, first
+        with current_case().trace() as trace:
+            if case == "begins":
+                first = trace
+                pool = multiprocessing.get_context("fork").Pool(1)
+            if case in ("begins", "uses"):
+                assert pool.apply(work, (case,))
+            trace.tool_call("answer")
+        return case
+"""
+
+
+def test_what_a_process_of_a_pool_adds_truncates_the_record_of_the_case_that_it_works_for(tmp_path: Path) -> None:
+    given = ["begins", "alone", "uses", "alone"]
+    attempts = run(project(tmp_path, POOLED), given)
+    assert [attempt.output for attempt in attempts] == given
+    assert [attempt.trajectory.truncated for attempt in attempts if attempt.trajectory] == [True, False, True, False]
+
+
+CLAIMING = """
+    def run(case):
+        with current_case().trace() as trace:
+            child = os.fork()
+            if child == 0:
+                try:
+                    with current_case().trace() as own:
+                        own.tool_call("delete")
+                except RecordError:
+                    pass
+                finally:
+                    os._exit(0)
+            os.waitpid(child, 0)
+            trace.tool_call("answer")
+"""
+
+
+def test_a_record_of_its_own_that_a_forked_process_is_refused_truncates_that_of_its_case(tmp_path: Path) -> None:
+    (attempt,) = run(project(tmp_path, CLAIMING), [1])
+    assert attempt.trajectory is not None
+    assert attempt.trajectory.truncated

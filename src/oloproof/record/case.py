@@ -21,6 +21,7 @@ from oloproof.model.values import snapshot
 from oloproof.record.forks import Mark
 from oloproof.record.journal import (
     Event,
+    Finished,
     HandedOver,
     StateRecorded,
     StepRecorded,
@@ -49,8 +50,8 @@ class Recorder:
         self._claimed = False
         self._over = ""
         self._is_copy = False
-        self.lacks = False
-        self._copy_lacks = Mark(self)
+        self._lacks = False
+        self._mark = Mark(self)
 
     def forked(self) -> None:
         """Of the copy that a forked process has: refuse everything. Whoever held the lock is not there."""
@@ -62,11 +63,31 @@ class Recorder:
         """A case leaves one record. Errors: RecordError for a second one."""
         with self.lock:
             if self._claimed:
+                if not any(isinstance(event, HandedOver) for event in self._events):  # that one was said to be whole
+                    self.lack()
                 raise RecordError(
                     "this case has been recorded already: one trajectory or one trace a case", code=RECORD_IS_OVER
                 )
             self._refuse_when_over()
             self._claimed = True
+
+    @property
+    def lacks(self) -> bool:
+        """Something was refused, or a forked process wanted to add to the record."""
+        return self._lacks or self._mark.is_set
+
+    def lack(self) -> None:
+        """Something was refused, and happened all the same. The caller holds :attr:`lock`.
+
+        Of a trace that has ended the end is told anew: the process may be killed before the record is sent.
+        """
+        if self._is_copy:
+            self._mark.set()
+            return
+        was, self._lacks = self._lacks, True
+        ended = next((event for event in reversed(self._events) if isinstance(event, Finished)), None)
+        if ended is not None and not (was or self._over):
+            self.put(replace(ended, truncated=True))
 
     def put(self, event: Event) -> None:
         """Keep an event that is no step. The caller holds :attr:`lock`."""
@@ -111,17 +132,18 @@ class Recorder:
         """End the record; later events are refused with ``why``."""
         with self.lock:
             self._over = self._over or why
+            self._mark.close()
 
     def _as_known(self, trajectory: Trajectory | None) -> Trajectory | None:
-        """Truncated where something was refused, or a forked process wanted to add to it."""
-        if trajectory is None or trajectory.truncated or not (self.lacks or self._copy_lacks.is_set):
+        """Truncated where it :attr:`lacks` something."""
+        if trajectory is None or trajectory.truncated or not self.lacks:
             return trajectory
         return replace(trajectory, truncated=True)
 
     def _refuse_when_over(self) -> None:
         if self._over:
             if self._is_copy:
-                self._copy_lacks.set()
+                self._mark.set()
             raise RecordError(f"nothing can be recorded any more: {self._over}", code=RECORD_IS_OVER)
 
 

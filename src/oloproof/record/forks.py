@@ -16,6 +16,8 @@ from weakref import WeakSet
 _MARKS = 4096
 """Many more than cases run at once in one process: after so many records a byte is used again."""
 
+_OPEN, _SET = 1, 2
+
 _numbers = count()
 
 
@@ -27,19 +29,33 @@ class Watched(Protocol):
 
 
 class Mark:
-    """One byte that a process has together with those that are forked from it. ``watched`` is told in these."""
+    """One byte that a process has together with those that are forked from it. ``watched`` is told in these.
+
+    A forked process may outlive its case and serve others (a pool does): what it would add to a record that is closed
+    belongs to one of those that are being made then, and nobody knows to which.
+    """
 
     def __init__(self, watched: Watched) -> None:
         self._at = next(_numbers) % _MARKS
-        _page()[self._at] = 0
+        _page()[self._at] = _OPEN
         _watched.add(watched)
 
     def set(self) -> None:
-        _page()[self._at] = 1
+        page = _page()
+        if page[self._at] & _OPEN:
+            page[self._at] |= _SET
+            return
+        for at, state in enumerate(page[:]):
+            if state & _OPEN:
+                page[at] |= _SET
+
+    def close(self) -> None:
+        """The record is over; what was set stays."""
+        _page()[self._at] &= ~_OPEN
 
     @property
     def is_set(self) -> bool:
-        return _page()[self._at] == 1
+        return bool(_page()[self._at] & _SET)
 
 
 _watched: WeakSet[Watched] = WeakSet()

@@ -27,10 +27,14 @@ from oloproof.record.steps import (
 
 
 class Sink(Protocol):
-    """Where a trace's events go. They are put there with ``lock`` held; ``lacks`` is set when one is refused."""
+    """Where a trace's events go, with ``lock`` held. :meth:`lack` is called when one is refused, with it held, too."""
 
     lock: Lock
-    lacks: bool
+
+    @property
+    def lacks(self) -> bool: ...
+
+    def lack(self) -> None: ...
 
     def put(self, event: Event) -> None: ...
 
@@ -118,8 +122,8 @@ class Trace:
         """A tool is called. ``arguments`` None means that they are not recorded; ``{}`` means that there are none."""
         if not _is_plain(fields, self._fields, tool_name, call_id):
             return self._record("tool_call", fields, tool_name=tool_name, arguments=arguments, call_id=call_id)
-        arguments = snapshot(arguments)
-        return self._put(Step(index=0, kind="tool_call", tool_name=tool_name, arguments=arguments, call_id=call_id))
+        kept = self._copied(arguments)
+        return self._put(Step(index=0, kind="tool_call", tool_name=tool_name, arguments=kept, call_id=call_id))
 
     def tool_result(
         self,
@@ -133,7 +137,7 @@ class Trace:
         """A tool answered. ``error`` None means that it is known not to have failed."""
         if not _is_plain(fields, self._fields, tool_name, call_id) or not (error is UNSET or error is None):
             return self._record("tool_result", fields, tool_name=tool_name, result=result, error=error, call_id=call_id)
-        kept = result if result is UNSET else snapshot(result)
+        kept = result if result is UNSET else self._copied(result)
         return self._put(
             Step(index=0, kind="tool_result", tool_name=tool_name, result=kept, error=error, call_id=call_id)
         )
@@ -144,7 +148,8 @@ class Trace:
         ``with trace.calling("lookup_order", order_id=order_id) as call: call.result = lookup_order(order_id)``. What
         the block raises is recorded as the result's error and raised again.
         """
-        call = Call(self, tool_name, {**(arguments or {}), **named})
+        with self._kept_or_lacking():
+            call = Call(self, tool_name, {**(arguments or {}), **named})
         self._progress.unbegun[call] = tool_name
         return call
 
@@ -198,7 +203,7 @@ class Trace:
     def _say(self, kind: StepKind, content: Any, fields: StepFields) -> int:
         if fields or self._fields:  # without these it is plain: there is no name
             return self._record(kind, fields, arguments=content)
-        return self._put(Step(index=0, kind=kind, arguments=snapshot(content)))
+        return self._put(Step(index=0, kind=kind, arguments=self._copied(content)))
 
     def _record(self, kind: StepKind, fields: StepFields, **own: Any) -> int:
         with self._kept_or_lacking():
@@ -230,17 +235,28 @@ class Trace:
             kinds.append(step.kind)
         return index
 
+    def _copied(self, value: Any) -> Any:
+        try:
+            return snapshot(value)
+        except BaseException:  # user code runs to copy it, and may say that the process ends
+            self._lack()
+            raise
+
+    def _lack(self) -> None:
+        with self._progress.sink.lock:
+            self._progress.sink.lack()
+
     @contextmanager
     def _kept_or_lacking(self) -> Iterator[None]:
         """What is refused in this block happened all the same, and the agent's code may go on without it."""
         try:
             yield
         except BaseException:
-            self._progress.sink.lacks = True
+            self._lack()
             raise
 
     def _lacking(self, what: str) -> RecordError:
-        self._progress.sink.lacks = True
+        self._progress.sink.lack()
         return refused(what)
 
     def _refuse_unless_there(self, step_index: int | None, what: str) -> None:
@@ -250,7 +266,7 @@ class Trace:
 
     def _refuse_when_over(self) -> None:
         if self._progress.over:
-            self._progress.sink.lacks = True
+            self._progress.sink.lack()
             raise RecordError("nothing can be recorded any more: the trace's block has ended", code=RECORD_IS_OVER)
 
 
@@ -353,7 +369,7 @@ class TraceBlock:
                 if (
                     ending is not None
                 ):  # the result of a call that goes on in a thread, and what follows, comes too late
-                    truncated = ending.truncated or bool(progress.under_way)
+                    truncated = ending.truncated or bool(progress.under_way) or progress.sink.lacks
                     progress.sink.put(Finished(ending.terminal_status, truncated))
 
     def _refuse_unbegun_calls(self) -> None:

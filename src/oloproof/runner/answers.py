@@ -1,7 +1,8 @@
 """What a system outside of Python is asked and answers: JSON, the same over a pipe and over HTTP.
 
 The question is one line. The answer is one document (``output``, ``trajectory``, ``error``), or a stream of lines: each
-step as it happens, then the document that ends it. What was streamed before a system died is a truncated prefix.
+step as it happens, then the document that ends it. What was streamed before a system died, or before it told of an
+error and of no end, is a truncated prefix.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ class _Told:
             return f"is for case {line.case[: 100 + self._spare]!r}, and {asked.case_id!r} was asked"
         if line.trial is not UNSET and line.trial != asked.trial:
             return f"is for trial {line.trial}, and {asked.trial} was asked"
-        streamed = line.terminal_status is not UNSET or line.truncated is not UNSET
+        streamed = _says_its_end(line)
         if line.trajectory is not UNSET and (streamed or self._events):
             return "brings a trajectory, and one was streamed"
         if streamed and not self._events:
@@ -192,7 +193,7 @@ class _Told:
         if self.document is not None and self.document.trajectory is not UNSET:
             return self.document.trajectory
         events = self._events
-        if events and is_over and self.document is not None:
+        if events and is_over and self.document is not None and _ends_stream(self.document):
             status, truncated = self.document.terminal_status, self.document.truncated
             events = [*events, Finished("unknown" if status is UNSET else status, truncated is True)]
         return recorded(events)
@@ -210,6 +211,16 @@ class _Told:
             else:
                 wrong = middle
         return recorded(self._events[:sound])
+
+
+def _says_its_end(line: Line) -> bool:
+    return line.terminal_status is not UNSET or line.truncated is not UNSET
+
+
+def _ends_stream(document: Line) -> bool:
+    """Whether what was streamed before the document is all that there was. An agent that reports an error has died with
+    it, unless it says how its trajectory ended."""
+    return document.error is UNSET or document.error is None or _says_its_end(document)
 
 
 def _event(line: Line) -> Iterator[Event]:

@@ -8,10 +8,10 @@ from contextlib import ExitStack, suppress
 import pytest
 from msgspec import UNSET
 
-from oloproof import RecordError
+from oloproof import AgentTrajectory, RecordError
 from oloproof.model.trajectory import contradiction
 from oloproof.record.case import CurrentCase, Recorder
-from oloproof.record.journal import decode, encode
+from oloproof.record.journal import decode, encode, recorded
 
 
 class Taped:
@@ -299,6 +299,7 @@ REFUSED = {
     "a check of no step": lambda trace: trace.check("no_leak", False, step_index=7),
     "a checkpoint of no step": lambda trace: trace.checkpoint("c", step_index=7),
     "an end that there is not": lambda trace: trace.finish("failed"),
+    "arguments that are no object": lambda trace: trace.calling("issue_refund", ["ord-1"]),
 }
 
 
@@ -311,6 +312,58 @@ def test_what_is_refused_is_lacking_in_a_record_whose_agent_goes_on(taped, refus
     left = taped.left()
     assert left.truncated
     assert shape(left) == [(1, "message", None)]
+
+
+class Exiting:
+    def model_dump(self):
+        raise SystemExit(1)
+
+
+EXITING = {
+    "arguments": lambda trace: trace.tool_call("issue_refund", Exiting()),
+    "a result": lambda trace: trace.tool_result("search", Exiting()),
+    "a message": lambda trace: trace.message(Exiting()),
+}
+
+
+@pytest.mark.parametrize("said", EXITING.values(), ids=EXITING)
+def test_a_value_whose_own_code_ends_the_step_leaves_it_lacking(taped, said):
+    with taped.case.trace() as trace:
+        trace.tool_call("search", {})
+        with suppress(SystemExit):
+            said(trace)
+    left = taped.left()
+    assert left.truncated
+    assert shape(left) == [(1, "tool_call", "search")]
+
+
+AFTER = {
+    "a step": lambda case, trace: trace.tool_call("issue_refund", {}),
+    "a step with an agent": lambda case, trace: trace.tool_call("issue_refund", {}, agent=1),
+    "a value": lambda case, trace: trace.message(Exiting()),
+    "a check": lambda case, trace: trace.check("no_leak", False),
+    "a second trace": lambda case, trace: case.trace(),
+    "a trajectory": lambda case, trace: case.agent_trajectory(AgentTrajectory()),
+}
+
+
+@pytest.mark.parametrize("refused", AFTER.values(), ids=AFTER)
+def test_what_is_refused_after_the_block_is_lacking_whoever_reads_the_record(taped, refused):
+    with taped.case.trace() as trace:
+        trace.finish("success")
+    assert not taped.recorder.so_far().truncated
+    with suppress(RecordError, SystemExit):
+        refused(taped.case, trace)
+    died = recorded(map(decode, taped.events))
+    assert (died.truncated, died.terminal_status) == (True, "success")
+    assert taped.left() == died
+
+
+def test_a_trajectory_that_was_handed_over_stays_finished_when_a_second_one_is_refused(taped):
+    taped.case.agent_trajectory(AgentTrajectory())
+    with pytest.raises(RecordError):
+        taped.case.trace()
+    assert not taped.left().truncated
 
 
 def test_numbering_is_right_under_threads(taped):

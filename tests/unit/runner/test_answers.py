@@ -87,12 +87,29 @@ def test_an_empty_trajectory_is_one_and_none_is_none() -> None:
     assert answer(lines({"output": 1}), ASKED).trajectory is None
 
 
-def test_an_error_leaves_no_output_and_the_trajectory_that_was_finished() -> None:
-    said = answer(lines(call(1), {"output": "half", "error": "no such order"}), ASKED)
+@pytest.mark.parametrize(
+    ("ending", "truncated"),
+    [({}, True), ({"terminal_status": "failure"}, False), ({"truncated": False}, False), ({"truncated": True}, True)],
+)
+def test_an_error_leaves_no_output_and_a_prefix_unless_it_says_how_the_stream_ended(
+    ending: dict[str, Any], truncated: bool
+) -> None:
+    check = {"check": {"name": "no_deletion", "passed": True}}
+    said = answer(lines(call(1), check, {"output": "half", "error": "no such order"} | ending), ASKED)
     assert said.output is UNSET
     assert said.error == AttemptError(kind="system_error", message="no such order")
     assert said.trajectory is not None
+    assert said.trajectory.truncated == truncated
+    assert said.trajectory.terminal_status == ending.get("terminal_status", "unknown")
+
+
+def test_an_error_beside_a_whole_trajectory_leaves_it_finished() -> None:
+    said = answer(lines({"error": "no such order", "trajectory": {"steps": [call(1)["step"]]}}), ASKED)
+    assert said.trajectory is not None
     assert not said.trajectory.truncated
+
+
+def test_an_error_may_say_its_kind() -> None:
     late = {"error": {"kind": "timeout", "message": "the model was slow"}}
     assert answer(lines(late), ASKED).error == AttemptError(kind="timeout", message="the model was slow")
 
