@@ -6,7 +6,7 @@ Evaluators and slices both ask these questions; here each is answered once.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from msgspec import UNSET
@@ -33,8 +33,9 @@ class Reading:
         """For each of :attr:`calls` the step that holds its result, None where there is none.
 
         A result answers the nearest earlier call with its ``call_id`` that was not answered yet, for ids repeat in real
-        traces. One without such a call answers by order: in the latest turn that has an unanswered call of its tool,
-        the first of these; a call that says itself whether it failed waits for none. A result may so answer no call.
+        traces: one of its tool, where several wait. One without such a call answers by order: in the latest turn that
+        has an unanswered call of its tool, the first of these; a call that says itself whether it failed waits for
+        none. A result may so answer no call.
         """
         return _answered_at_once(self.steps) or _answers(self.steps, len(self.calls))
 
@@ -123,7 +124,7 @@ def _answered_at_once(steps: Sequence[Step]) -> list[Step | None]:
 
 def _answers(steps: Sequence[Step], calls: int) -> list[Step | None]:
     answers: list[Step | None] = [None] * calls
-    by_id: defaultdict[str, list[int]] = defaultdict(list)
+    by_id: defaultdict[tuple[str, str | None], list[int]] = defaultdict(list)
     by_turn: defaultdict[tuple[str | None, int | None], deque[int]] = defaultdict(deque)
     turns: defaultdict[str | None, list[int | None]] = defaultdict(list)
     position = -1
@@ -132,15 +133,14 @@ def _answers(steps: Sequence[Step], calls: int) -> list[Step | None]:
         if step.kind == "tool_call":
             position += 1
             if step.call_id:
-                by_id[step.call_id].append(position)
+                by_id[step.call_id, tool].append(position)
+                by_id[step.call_id, None].append(position)
             if step.error is UNSET:
                 if not turns[tool] or turns[tool][-1] != step.turn:
                     turns[tool].append(step.turn)
                 by_turn[tool, step.turn].append(position)
         elif step.kind == "tool_result":
-            named = by_id.get(step.call_id or "", [])
-            while named and answers[named[-1]] is not None:
-                named.pop()
+            named = _waiting(by_id, step, answers)
             if named:
                 answers[named.pop()] = step
                 continue
@@ -153,6 +153,19 @@ def _answers(steps: Sequence[Step], calls: int) -> list[Step | None]:
                     break
                 turns[tool].pop()
     return answers
+
+
+def _waiting(
+    by_id: Mapping[tuple[str, str | None], list[int]], result: Step, answers: Sequence[Step | None]
+) -> list[int]:
+    """The calls under the result's id that wait, those of its tool if any do."""
+    for tool in (result.tool_name, None):
+        named = by_id.get((result.call_id or "", tool), [])
+        while named and answers[named[-1]] is not None:
+            named.pop()
+        if named:
+            return named
+    return []
 
 
 def given(call: Step) -> Json:

@@ -19,6 +19,7 @@ class Slow:
 
     def answer(self, call_id: str, name: str | None) -> Call | None:
         found = [call for call in self.open if call.call_id == call_id] if call_id else []
+        found = [call for call in found if call.name == name] or found
         if not found:
             bare = [call for call in self.open if not (call_id and call.call_id)]
             found = [call for call in bare if name is None or call.name == name]
