@@ -275,6 +275,34 @@ def test_a_baseline_that_does_not_say_how_it_was_judged_is_compared(saved: Path)
     assert oloproof(saved, "run", "--baseline", "base.json").code == 1
 
 
+def test_other_code_of_the_functions_that_judge_is_told_of_on_every_surface(tmp_path: Path) -> None:
+    """Else a milder function of the same name looks like no regression."""
+    judge = "def mine(output):\n    return output['answer'] == 'yes'\n"
+    (tmp_path / "judges.py").write_text(judge)
+    (tmp_path / "traces.jsonl").write_text(json.dumps({"case": "c1", "output": {"answer": "no"}}) + "\n")
+    rules = [NO_NEW | {"metric": name, "id": name} for name in ("mine", "right")]
+    evaluators: list[Row] = [{"type": "judges:mine"}, RIGHT]
+    project(tmp_path, cases=answered("no"), rules=rules, evaluators=evaluators, system={"recorded": "traces.jsonl"})
+    oloproof(tmp_path, "run")
+    assert oloproof(tmp_path, "baseline", "save", "-o", "base.json").code == 0
+    told = "the code of the functions that judge 'mine', or of what they import, is not what it was for the baseline"
+    assert told not in oloproof(tmp_path, "run", "--baseline", "base.json").out
+    (tmp_path / "judges.py").write_text(judge.replace("== 'yes'", "!= ''"))
+    written = ("--markdown", "a.md", "--html", "a.html")
+    run = oloproof(tmp_path, "run", "--baseline", "base.json", *written)
+    assert (run.code, told in run.out) == (0, True)
+    texts = [(tmp_path / name).read_text() for name in written[1::2]]
+    compared = ["compare", "latest", "latest~2"]
+    texts += [oloproof(tmp_path, *command).out for command in (["gate"], [*compared, *written], ["inspect", "latest"])]
+    texts += [(tmp_path / name).read_text() for name in written[1::2]]
+    assert [told in text.replace("&#39;", "'") for text in texts] == [True] * len(texts)
+    for command in (["gate"], compared, ["compare", "latest", "base.json"]):
+        assert [told in each for each in oloproof(tmp_path, *command, "--json").json["warnings"]].count(True) == 1
+    text = (tmp_path / "base.json").read_text().splitlines(keepends=True)
+    (tmp_path / "base.json").write_text("".join(line for line in text if "judging_code" not in line))
+    assert told not in oloproof(tmp_path, "compare", "latest", "base.json").out  # nobody knows
+
+
 def test_a_value_that_only_one_run_has_is_a_row_of_its_own(saved: Path) -> None:
     cases = [row | {"metadata": {"kind": "b" if row["id"] == "c1" else "a"}} for row in REFERENCE]
     project(saved, cases=cases, rules=[NO_NEW], slices=["metadata.kind"])

@@ -77,6 +77,7 @@ def compare(
         slices=_slices(shared, grid, membership),
         trials=candidate.trials,
         migrations=_migrations(shared, pairs, len(criteria)),
+        rejudged=_rejudged(candidate, baseline, criteria),
     )
 
 
@@ -85,6 +86,13 @@ def comparable(judged: Mapping[str, str], baseline: Sides) -> tuple[str, ...]:
     same name, and judged by the same as far as both say it."""
     was = dict(_judged(baseline))
     return tuple(name for name, by in judged.items() if name in was and (by == was[name] or not by or not was[name]))
+
+
+def _rejudged(candidate: Sides, baseline: Sides, criteria: Collection[str]) -> tuple[str, ...]:
+    """What functions judge whose code is another one, as far as both runs say of what they were made."""
+    if not (candidate.judging_code and baseline.judging_code) or candidate.judging_code == baseline.judging_code:
+        return ()
+    return tuple(name for name in candidate.by_functions if name in criteria)
 
 
 def _judged(sides: Sides) -> Iterable[tuple[str, str]]:

@@ -41,7 +41,9 @@ class QuantileId(Struct, frozen=True):
 class Sides(Struct, frozen=True, kw_only=True):
     """A run as a comparison sees it: what was judged, and every case of it once, however many ``trials`` it had.
 
-    ``judged_by`` identifies what judged each of ``criteria``, () where that is not known.
+    ``judged_by`` identifies what judged each of ``criteria``, () where that is not known. ``by_functions`` are those
+    that functions of the user's judged, as far as that was noted, and ``judging_code`` identifies what those were made
+    of, "" where that is not known.
     """
 
     run: str
@@ -49,6 +51,8 @@ class Sides(Struct, frozen=True, kw_only=True):
     system: str
     criteria: tuple[str, ...]
     judged_by: tuple[str, ...] = ()
+    by_functions: tuple[str, ...] = ()
+    judging_code: str = ""
     slices: tuple[str, ...] = ()
     quantiles: tuple[QuantileId, ...] = ()
     cases: tuple[Side, ...]
@@ -123,7 +127,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     ``changed`` are the cases whose input or reference is another one now. They, and those ``only_in_baseline``, count
     as missing pairs unless they are ``accepted``, and so do those to which a criterion applies in one run only. Those
-    ``only_in_candidate`` have no pair.
+    ``only_in_candidate`` have no pair. ``rejudged`` are criteria that functions of the user's judge, where those are
+    made of other code than in the baseline: what differs may be their doing.
     """
 
     candidate: str
@@ -141,3 +146,4 @@ class Comparison(Struct, frozen=True, kw_only=True):
     migrations: tuple[Migration, ...] = ()
     trials: int = 1
     reruns: tuple[Rerun, ...] = ()
+    rejudged: tuple[str, ...] = ()

@@ -56,16 +56,17 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Times are RFC 3339 in UTC. ``partial`` is what narrowed it (``--limit 5``), "" for a full run; ``in_process``
     marks a debugger's run; neither is ever gated. ``own_dataset``: the recordings were their own dataset, and
-    ``expected_cases`` is the ``cases: N`` that a gate then needs. ``judged_by`` identifies by what each criterion
-    was judged, () where that was not noted, and ``judging_code`` what the user's evaluators were made of, ""
-    likewise. ``trials`` is how often each case was tried; up to ``reruns`` further ones of a case count for nothing
-    but what they confirm. ``clustered``: cases belong together. ``stopping`` is how the run could stop early, None
-    where it could not. ``ungated_by_choice``: ``policy: none`` or ``--no-gate``. ``log_lines`` counts what user
-    code printed outside of any case. ``asked`` are the words of the command line that say what is run, for whoever
-    resumes it; ``resumed`` is when that was done, and ``changed`` what was no longer the same by then: such a run
-    is never gated either. ``retried`` attempts had ended with an error and were made again. ``reused`` is what was
-    taken over from earlier runs. ``redaction`` identifies the rules by which secrets were taken out, "" where none
-    were, and ``redacted`` is how much each of them found. ``digest`` identifies the judged content, for approvals.
+    ``expected_cases`` is the ``cases: N`` that a gate then needs. ``judged_by`` identifies by what each criterion was
+    judged, () where that was not noted, ``by_functions`` which of them functions of the user's judged, and
+    ``judging_code`` what those were made of, "" where nobody looked. ``trials`` is how often each case was tried; up to
+    ``reruns`` further ones of a case count for nothing but what they confirm. ``clustered``: cases belong together.
+    ``stopping`` is how the run could stop early, None where it could not. ``ungated_by_choice``: ``policy: none`` or
+    ``--no-gate``. ``log_lines`` counts what user code printed outside of any case. ``asked`` are the words of the
+    command line that say what is run, for whoever resumes it; ``resumed`` is when that was done, and ``changed`` what
+    was no longer the same by then: such a run is never gated either. ``retried`` attempts had ended with an error and
+    were made again. ``reused`` is what was taken over from earlier runs. ``redaction`` identifies the rules by which
+    secrets were taken out, "" where none were, and ``redacted`` is how much each of them found. ``digest`` identifies
+    the judged content, for approvals.
     """
 
     id: str
@@ -77,6 +78,7 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cases: int = 0
     criteria: tuple[str, ...] = ()
     judged_by: tuple[str, ...] = ()
+    by_functions: tuple[str, ...] = ()
     judging_code: str = ""
     slices: tuple[str, ...] = ()
     interval: IntervalChoice = IntervalChoice()

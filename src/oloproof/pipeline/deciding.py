@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -137,6 +137,7 @@ def odd(decided: Report, policy: Policy | None) -> tuple[str, ...]:
         *_other_number(decided.run),
         *_too_narrow(decided.run, decided.measured),
         *_idle_acceptances(policy, decided.comparison),
+        *_rejudged(decided.comparison),
     )
 
 
@@ -188,9 +189,24 @@ def _idle_acceptances(policy: Policy | None, comparison: Comparison | None) -> t
     idle = [repr(case) for case in policy.accept_changed_cases if case not in comparison.accepted]
     if not idle:
         return ()
-    more = f" and {len(idle) - MOST_PROBLEMS:,} more" if len(idle) > MOST_PROBLEMS else ""
-    listed = ", ".join(idle[:MOST_PROBLEMS])
-    return (f"accept_changed_cases names {listed}{more}, neither gone nor changed: take out what is accepted by now",)
+    return (f"accept_changed_cases names {_listed(idle)}, neither gone nor changed: take out what is accepted by now",)
+
+
+def _rejudged(comparison: Comparison | None) -> tuple[str, ...]:
+    """That a milder function of the same name may be what looks like no regression. It is not refused: of what a
+    function is made are all modules around it, and most of their changes change no verdict."""
+    if comparison is None or not comparison.rejudged:
+        return ()
+    names = _listed([repr(name) for name in comparison.rejudged])
+    told = f"the code of the functions that judge {names}, or of what they import, is not what it was for the baseline"
+    return (
+        f"{told}: a difference, or none, may be their doing; run the baseline again, judged by the functions of now",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_PROBLEMS:,} more" if len(names) > MOST_PROBLEMS else ""
+    return f"{', '.join(names[:MOST_PROBLEMS])}{more}"
 
 
 def beside_base(report: Report, relaxed: tuple[Problem, ...], *, fail: bool) -> Report:

@@ -10,6 +10,7 @@ from msgspec.structs import fields, replace
 
 from oloproof import runner
 from oloproof.errors import Problem, UsageError
+from oloproof.evaluators import UserEvaluator
 from oloproof.model.evidence import Evaluator
 from oloproof.model.project import (
     CallableSystem,
@@ -47,6 +48,7 @@ def run_header(project: Project, request: Request, ports: Ports, system: SystemI
         started_at=rfc3339(now),
         criteria=tuple(evaluator.criterion for evaluator in project.evaluators),
         judged_by=tuple(map(judged_by, project.evaluators)),
+        by_functions=_by_functions(project),
         slices=tuple(spec.name for spec in project.slices),
         interval=project.interval,
         config_digest=project.config_digest,
@@ -66,6 +68,14 @@ def judged_by(evaluator: Evaluator) -> str:
     at_default = {field.encode_name for field in fields(evaluator) if getattr(evaluator, field.name) == field.default}
     written = to_builtins(evaluator)
     return identity({key: written[key] for key in written.keys() - at_default - {"criterion", "only"}})
+
+
+def _by_functions(project: Project) -> tuple[str, ...]:
+    """The criteria that functions judge of whose code a worker may tell: the user's own, else those of plug-ins, which
+    are the user's where they lie in no installed package."""
+    functions = [each.criterion for each in project.evaluators if isinstance(each, UserEvaluator)]
+    plugged = {spec.criterion for spec in project.user_evaluators if spec.origin}
+    return tuple([criterion for criterion in functions if criterion not in plugged] or functions)
 
 
 def configured_identity(project: Project, source: str = "") -> SystemIdentity:

@@ -208,6 +208,7 @@ def _judge(
             own_dataset=cases is None,
             expected_cases=project.expected_cases,
             dataset_digest=recordings.digest if cases is None else cases.digest,
+            judging_code="" if user_judge is None else user_judge.code,
         )
         ports.store.begin(header)
         telling = _telling(project, header, request, watch)

@@ -33,6 +33,7 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
     cases: tuple[Side, ...]
     trials: int = 1
     judged_by: tuple[str, ...] = ()
+    judging_code: str = ""
 
 
 def encode_baseline(sides: Sides) -> str:
@@ -51,6 +52,8 @@ def encode_baseline(sides: Sides) -> str:
         head["trials"] = sides.trials
     if sides.judged_by:
         head["judged_by"] = sides.judged_by
+    if sides.judging_code:
+        head["judging_code"] = sides.judging_code
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
     cases = ",\n".join(f"    {json.dumps(to_builtins(side))}" for side in sides.cases)
     return "\n".join(["{", *lines, '  "cases": [', cases, "  ]", "}", ""])
@@ -77,6 +80,7 @@ def read_baseline(path: Path) -> Sides:
         system=file.system,
         criteria=file.criteria,
         judged_by=file.judged_by,
+        judging_code=file.judging_code,
         slices=file.slices,
         quantiles=file.quantiles,
         cases=file.cases,

@@ -208,6 +208,8 @@ class StoredCases(StoredRuns):
             system=" ".join(filter(None, (header.system.name, header.system.version))),
             criteria=header.criteria,
             judged_by=header.judged_by,
+            by_functions=header.by_functions,
+            judging_code=header.judging_code,
             slices=header.slices,
             quantiles=tuple(QuantileId(q.id, q.source, q.quantile, q.unit) for q in quantiles),
             cases=tuple(cases),

@@ -23,6 +23,14 @@ def table(now: Sides, was: Sides, **options: object) -> PairTable:
     return compare(now, was, **options).criteria[0].table
 
 
+def test_criteria_that_functions_of_other_code_judge_are_named_where_both_sides_know_it() -> None:
+    cases, names = codes(a="ppp"), {"criteria": ("right", "mine", "new"), "by_functions": ("mine", "new")}
+    was = sides(*codes(a="pp"), run="old", criteria=("right", "mine"), judging_code="a")
+    rejudged = {code: compare(sides(*cases, judging_code=code, **names), was).rejudged for code in ("a", "b", "")}
+    assert rejudged == {"a": (), "b": ("mine",), "": ()}
+    assert compare(sides(*cases, judging_code="b", **names), replace(was, judging_code="")).rejudged == ()
+
+
 def test_every_pair_of_words_has_its_cell() -> None:
     letters = {f"{new}{old}": (new, old) for new in "pfmx" for old in "pfmx"}
     now = sides(*codes(**{name: new for name, (new, _) in letters.items()}))
