@@ -44,7 +44,13 @@ calls = st.one_of(
 
 def taped(actions, *, ends) -> list[Event]:
     """What the actions record in a trace; what is refused is skipped. ``ends`` None: the block raises."""
+    return tried(actions, ends=ends)[0]
+
+
+def tried(actions, *, ends) -> tuple[list[Event], bool]:
+    """The same, and whether anything was refused."""
     events: list[Event] = []
+    kept = 0
     case = CurrentCase(
         id="c", input=None, metadata={}, seed=0, trial=1, _recorder=Recorder(lambda line: events.append(decode(line)))
     )
@@ -64,10 +70,11 @@ def taped(actions, *, ends) -> list[Event]:
                         trace.check("safe", value, step_index=extra)
                     case "checkpoint":
                         trace.checkpoint(value, step_index=extra)
+                kept += 1
         if ends is None:
             raise ZeroDivisionError
         trace.finish(ends)
-    return events
+    return events, kept < len(actions)
 
 
 @settings(deadline=None, max_examples=150)
@@ -82,9 +89,13 @@ def test_no_value_loses_a_step(arguments, result):
 @settings(deadline=None, max_examples=150)
 @given(st.lists(calls, max_size=8), st.sampled_from(["success", "failure", "unknown", None]))
 def test_whatever_is_recorded_never_contradicts_itself(actions, ends):
-    trajectory = recorded(taped(actions, ends=ends))
+    events, refused = tried(actions, ends=ends)
+    trajectory = recorded(events)
     assert contradiction(trajectory) is None
-    assert trajectory.truncated == (ends is None)
+    assert trajectory.truncated == (ends is None or refused)
+    assert not trajectory.truncated or all(
+        check.step_index is not None or not (check.passed or trajectory.steps) for check in trajectory.constraints
+    )
     msgspec.json.encode(trajectory)
 
 

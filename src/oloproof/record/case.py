@@ -25,6 +25,7 @@ from oloproof.record.journal import (
     HandedOver,
     StateRecorded,
     StepRecorded,
+    as_beginning,
     as_sent,
     decode,
     encode,
@@ -87,7 +88,7 @@ class Recorder:
         was, self._lacks = self._lacks, True
         ended = next((event for event in reversed(self._events) if isinstance(event, Finished)), None)
         if ended is not None and not (was or self._over):
-            self.put(replace(ended, truncated=True))
+            self.put(replace(ended, lacks=True))
 
     def put(self, event: Event) -> None:
         """Keep an event that is no step. The caller holds :attr:`lock`."""
@@ -135,10 +136,8 @@ class Recorder:
             self._mark.close()
 
     def _as_known(self, trajectory: Trajectory | None) -> Trajectory | None:
-        """Truncated where it :attr:`lacks` something."""
-        if trajectory is None or trajectory.truncated or not self.lacks:
-            return trajectory
-        return replace(trajectory, truncated=True)
+        """A beginning where it :attr:`lacks` something."""
+        return as_beginning(trajectory) if trajectory is not None and self.lacks else trajectory
 
     def _refuse_when_over(self) -> None:
         if self._over:

@@ -36,11 +36,12 @@ class CheckpointRecorded(Struct, frozen=True, gc=False, tag="checkpoint"):
     checkpoint: Checkpoint
 
 
-class Finished(Struct, frozen=True, gc=False, tag="finished"):
-    """The block ended normally."""
+class Finished(Struct, frozen=True, omit_defaults=True, gc=False, tag="finished"):
+    """The block ended normally. What it ``lacks`` happened all the same, so that it tells of a beginning only."""
 
     terminal_status: TerminalStatus
     truncated: bool
+    lacks: bool = False
 
 
 class HandedOver(Struct, frozen=True, gc=False, tag="handed_over"):
@@ -98,15 +99,22 @@ def recorded(events: Iterable[Event], before: Sequence[Step] = ()) -> Trajectory
                 pass
     if opened is None:
         return None
-    return Trajectory(
+    trajectory = Trajectory(
         steps=tuple(steps),
         terminal_status="unknown" if finished is None else finished.terminal_status,
         truncated=finished is None or finished.truncated,
         step_limit=opened.step_limit,
         errors_recorded=opened.errors_recorded,
-        constraints=tuple(checks if finished is not None else _up_to(len(steps), checks)),
+        constraints=tuple(checks),
         checkpoints=tuple(checkpoints),
     )
+    return as_beginning(trajectory) if finished is None or finished.lacks else trajectory
+
+
+def as_beginning(trajectory: Trajectory) -> Trajectory:
+    """What the trajectory says of a run that went on in a way that nobody knows."""
+    checks = tuple(_up_to(len(trajectory.steps), trajectory.constraints))
+    return replace(trajectory, truncated=True, constraints=checks)
 
 
 def recorded_state(events: Iterable[Event]) -> State | None:
@@ -122,7 +130,7 @@ def recorded_state(events: Iterable[Event]) -> State | None:
     return state
 
 
-def _up_to(last: int, checks: list[ConstraintCheck]) -> Iterable[ConstraintCheck]:
+def _up_to(last: int, checks: Iterable[ConstraintCheck]) -> Iterable[ConstraintCheck]:
     """The checks of an unfinished run: one of the whole run can speak only for what was recorded of it.
 
     Before the first step there is nothing that it could have held for, but a violation stands.

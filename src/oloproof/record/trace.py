@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypedDict, Unpack, cast
 
 from msgspec import UNSET, UnsetType
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from oloproof.errors import RecordError
 from oloproof.model.trajectory import CheckpointKind, Step, StepKind, TerminalStatus, inside_no_call, partly_named
@@ -369,8 +369,8 @@ class TraceBlock:
                 if (
                     ending is not None
                 ):  # the result of a call that goes on in a thread, and what follows, comes too late
-                    truncated = ending.truncated or bool(progress.under_way) or progress.sink.lacks
-                    progress.sink.put(Finished(ending.terminal_status, truncated))
+                    lacks = bool(progress.under_way) or progress.sink.lacks
+                    progress.sink.put(replace(ending, lacks=lacks))
 
     def _refuse_unbegun_calls(self) -> None:
         first = next(iter(self._progress.unbegun.values()), None)

@@ -13,6 +13,8 @@ from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from msgspec.json import Decoder
+
 from oloproof.model.case import Attempt, Case
 from oloproof.model.project import CallableSystem
 from oloproof.runner.attempts import CaseJob
@@ -20,13 +22,15 @@ from oloproof.runner.launching import LOOK_AGAIN_S, Pace
 from oloproof.runner.loading import Loaded, LoadError, declared_by, load_system, set_up, system_of, tear_down
 from oloproof.runner.ports import EACH_ONCE, Launch
 from oloproof.runner.process import Waker
-from oloproof.runner.protocol import Ran, decode_word
+from oloproof.runner.protocol import Ran, RunCase, decode_word, encode
 from oloproof.runner.turns import Turn, again, attempt_of, not_run, order_of, turns
 
 if TYPE_CHECKING:
     import asyncio
 
 _PATIENCE_S = 5.0
+
+_read_order = Decoder(RunCase).decode
 
 
 class LocalSystem:
@@ -103,7 +107,8 @@ class LocalSystem:
             self._stopping = self._stopping or not may_launch()
 
     def _attempt(self, turn: Turn) -> Attempt:
-        order = order_of(0, turn)
+        # A copy, as a worker gets one: what the system does to its case, nobody judges by, and no other trial is given.
+        order = _read_order(encode(order_of(0, turn)))
         job = CaseJob(order, self._system, timeout_s=self._timeout_s, sink=_nowhere, spare=self._spare)
         with _streams_kept():
             ran = self.complete(job.run_async()) if self._system.is_async else Context().run(job.run)

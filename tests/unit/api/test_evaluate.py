@@ -217,6 +217,27 @@ def test_trials_of_a_case():
     assert (found.cases["c1"].verdict, found.cases["c1", 2].verdict) == ("pass", "fail")
 
 
+def test_what_a_system_does_to_its_case_nobody_judges_by_and_no_other_trial_is_given():
+    def run(asked):
+        case = oloproof.current_case()
+        seen = {"answer": asked["wanted"], "surface": case.metadata.get("surface")}
+        asked["wanted"] = "no"
+        case.metadata.clear()
+        return seen
+
+    def asked_as_ever(case, output):
+        return case.input["wanted"] == output["answer"] == "yes" and output["surface"] == "chat"
+
+    found = oloproof.evaluate(
+        run,
+        [{"id": "c1", "input": {"wanted": "yes"}, "metadata": {"surface": "chat"}, "expected": {"answer": "no"}}],
+        evaluators=[asked_as_ever, RIGHT | {"only": "metadata.surface == chat"}],
+        trials=3,
+    )
+    assert (found.metrics["asked_as_ever"].passed, found.metrics["asked_as_ever"].failed) == (1, 0)
+    assert (found.metrics["right"].failed, found.metrics["right"].excluded) == (1, 0)
+
+
 def test_a_dataset_in_a_file(tmp_path):
     path = tmp_path / "cases.jsonl"
     path.write_text('{"id": "c1", "input": "yes", "expected": {"answer": "yes"}}\n')

@@ -286,7 +286,7 @@ def test_a_call_that_goes_on_as_the_block_ends_leaves_a_truncated_record(taped):
     ended.set()
     thread.join()
     assert known.truncated
-    assert decode(taped.events[-1]).truncated  # so does who reads the events of a process that died
+    assert recorded(map(decode, taped.events)).truncated  # so says who reads the events of a process that died
     assert shape(taped.left()) == [(1, "tool_call", "search")]
 
 
@@ -357,6 +357,16 @@ def test_what_is_refused_after_the_block_is_lacking_whoever_reads_the_record(tap
     died = recorded(map(decode, taped.events))
     assert (died.truncated, died.terminal_status) == (True, "success")
     assert taped.left() == died
+
+
+def test_a_check_of_the_whole_run_speaks_for_what_is_recorded_where_the_record_lacks_something(taped):
+    with taped.case.trace() as trace:
+        trace.tool_call("search", {})
+        trace.check("no_leak", True)
+        with suppress(RecordError):
+            trace.check("no_leak", 0)
+    (check,) = taped.left().constraints
+    assert (check.passed, check.step_index) == (True, 1)
 
 
 def test_a_trajectory_that_was_handed_over_stays_finished_when_a_second_one_is_refused(taped):
