@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sys
 import time
+from io import FileIO
 from pathlib import Path
 from threading import Event, Thread
 
@@ -11,6 +14,8 @@ import click
 
 from oloproof.cli.common import Amount, OutputFile, from_environment
 from oloproof.errors import counted
+from oloproof.receiver.begun import SUFFIX, Begun
+from oloproof.receiver.earlier import Earlier, NotOurs, read
 from oloproof.receiver.gathering import Gathering, Waits
 from oloproof.receiver.server import Limits, Receiver
 from oloproof.receiver.writing import Writer
@@ -24,7 +29,7 @@ _MEGABYTES = click.IntRange(min=1, max=2**20)
 
 
 @click.command("collect")
-@click.option("-o", "--output", type=OutputFile(), required=True, help="The traces.jsonl to write; it must be new.")
+@click.option("-o", "--output", type=OutputFile(), required=True, help="The traces.jsonl to write, or to go on with.")
 @click.option("--port", type=click.IntRange(0, 65535), default=4318, show_default=True, help="0: any that is free.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Any but a loopback address needs a token.")
 @click.option("--token-env", metavar="NAME", help="The environment variable with the bearer token that senders give.")
@@ -61,19 +66,28 @@ def command(
       oloproof collect --port 4318 -o traces.jsonl
     """
     token = _token(host, token_env)
-    if output.exists():
-        raise click.UsageError(f"{output} is there already: name a new file")
-    gathering = Gathering(
-        Waits(trace_s=quiet, conversation_s=max(quiet, conversation_quiet)), most_bytes=max_memory * MEGABYTE
-    )
     limits = Limits(most_bytes=max_body * MEGABYTE, token=token)
-    try:
-        receiver = Receiver((host, port), gathering, limits, clock=time.monotonic)
-    except OSError as error:
-        raise click.UsageError(f"cannot listen on {host}:{port}: {error.strerror}: choose another --port") from error
-    with receiver, output.open("x+b", buffering=0) as file:
-        writer = Writer(file)
-        _receive(receiver, writer)
+    is_new = not output.exists()
+    with _opened(output) as file:
+        earlier = _earlier(output, file)
+        begun = Begun(output.with_name(output.name + SUFFIX))
+        gathering = Gathering(
+            Waits(trace_s=quiet, conversation_s=max(quiet, conversation_quiet)),
+            most_bytes=max_memory * MEGABYTE,
+            written=earlier.written,
+            torn=begun.known() - earlier.written.keys(),
+        )
+        try:
+            receiver = Receiver((host, port), gathering, limits, clock=time.monotonic, begun=begun)
+        except OSError as error:
+            if is_new:
+                output.unlink()
+            problem = f"cannot listen on {host}:{port}: {error.strerror}: choose another --port"
+            raise click.UsageError(problem) from error
+        writer = Writer(file, earlier)
+        with receiver:
+            _receive(receiver, writer, goes_on=None if is_new else f"{output}: {_held(earlier)}")
+        begun.keep(gathering.unwritten)
     print(
         f"wrote {output}: {writer.trajectories} trajectories, {writer.steps} steps; {writer.unrelated} traces of "
         f"something else, {gathering.late} records came too late",
@@ -91,14 +105,50 @@ def _token(host: str, token_env: str | None) -> str | None:
     return token
 
 
-def _receive(receiver: Receiver, writer: Writer) -> None:
-    """Until a signal comes."""
+def _opened(output: Path) -> FileIO:
+    """The file, which is this process's alone as long as it is open."""
+    if output.exists() and not output.is_file():
+        raise click.UsageError(f"{output} is no file: name a new one")
+    file = FileIO(os.open(output, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "r+b")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise click.UsageError(f"{output} is being written by another process: name a new file") from None
+    except OSError:  # a file system that knows no locks
+        pass
+    return file
+
+
+def _earlier(output: Path, file: FileIO) -> Earlier:
+    """What the file holds. What was not written to its end is mended or taken away."""
+    try:
+        with output.open("rb") as lines:
+            found = read(lines)
+    except NotOurs as error:
+        message = f"{output} is there already, and line {error.line} is none that collect wrote: name a new file"
+        raise click.UsageError(message) from None
+    file.truncate(found.size)
+    if found.missing:
+        file.seek(found.size)
+        file.write(found.missing)
+    return found
+
+
+def _held(earlier: Earlier) -> str:
+    return f"going on after {counted(earlier.trajectories, 'trajectory', 'trajectories')}"
+
+
+def _receive(receiver: Receiver, writer: Writer, *, goes_on: str | None) -> None:
+    """Until a signal comes. ``goes_on``: what is said of a file that was there; None: it is new."""
     stop = Event()
     serving = Thread(target=receiver.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
     with ending(stop.set):
         serving.start()
         host, port = receiver.server_address[:2]
         print(f"listening on http://{host!s}:{port}", file=sys.stderr, flush=True)
+        if goes_on is not None:
+            print(goes_on, file=sys.stderr, flush=True)
         while not stop.wait(LOOK_EVERY_S):
             _write(receiver, writer)
         receiver.shutdown()

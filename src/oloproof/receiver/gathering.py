@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from oloproof.importers.otel.spans import Log, Span
 from oloproof.importers.otel.traces import Trace, identity, tells_of_a_step
-
-MOST_REMEMBERED = 100_000
-"""Of so many traces that were written it is known that they were."""
+from oloproof.receiver.earlier import remember
 
 
 class Full(Exception):
@@ -41,15 +39,31 @@ class Gathering:
     Times are seconds of a clock that never goes back; the caller reads it.
     """
 
-    def __init__(self, waits: Waits, *, most_bytes: int) -> None:
+    def __init__(self, waits: Waits, *, most_bytes: int, written: Iterable[str] = (), torn: Iterable[str] = ()) -> None:
+        """``written``: traces that an earlier process wrote · ``torn``: those of which it lost something, since it was
+        killed. What comes of one that is torn is not all, so it is truncated."""
         self.late = 0
+        self.torn = set(torn)
         self._waits = waits
         self._most_bytes = most_bytes
         self._bytes = 0
         self._place = 0
         self._kept: dict[str, _Kept] = {}
-        self._written: OrderedDict[str, frozenset[bytes]] = OrderedDict()
+        self._written: OrderedDict[str, frozenset[bytes]] = OrderedDict.fromkeys(written, frozenset())
         self._belied: dict[str, None] = {}
+
+    @property
+    def unwritten(self) -> set[str]:
+        """The traces of which something has come, here or in an earlier process, and that are not written."""
+        return self.torn | self._kept.keys()
+
+    def beginning(self, records: Sequence[Span | Log], *, size: int) -> list[str]:
+        """The traces of which nothing was kept before these records of a request of ``size`` bytes, each once. Errors:
+        :class:`Full`."""
+        if self._bytes + size > self._most_bytes:
+            raise Full
+        named = dict.fromkeys(record.trace_id for record in records if record.trace_id)
+        return [each for each in named if each not in self._written and each not in self._kept]
 
     def add(self, records: Sequence[Span | Log], *, size: int, now: float) -> None:
         """Keep the records of a request of ``size`` bytes. Errors: :class:`Full`; then none of them is kept."""
@@ -110,8 +124,8 @@ class Gathering:
     def _let_go(self, trace_id: str) -> Trace:
         kept = self._kept.pop(trace_id)
         self._bytes -= kept.size
+        kept.trace.lacks_records = trace_id in self.torn
         if kept.trace.has_begun():  # otherwise nothing is written, and the agent may still begin
-            self._written[trace_id] = frozenset(kept.trace.identities())
-        if len(self._written) > MOST_REMEMBERED:
-            self._written.popitem(last=False)
+            remember(self._written, trace_id, frozenset(kept.trace.identities()))
+            self.torn.discard(trace_id)
         return kept.trace

@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.json import encode
 
 from oloproof.importers.otel.traces import Trace
+from oloproof.receiver.begun import Begun
 from oloproof.receiver.bodies import JSON, LOGS, PROTOBUF, TRACES, Refused, inflated, records
 from oloproof.receiver.gathering import Full, Gathering
 
@@ -42,17 +43,25 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Receiver(ThreadingHTTPServer):
-    """The endpoint. ``clock`` is in seconds and never goes back."""
+    """The endpoint. ``clock`` is in seconds and never goes back. ``begun`` outlives a process that is killed; None:
+    nothing does."""
 
     daemon_threads = True
 
     def __init__(
-        self, address: tuple[str, int], gathering: Gathering, limits: Limits, *, clock: Callable[[], float]
+        self,
+        address: tuple[str, int],
+        gathering: Gathering,
+        limits: Limits,
+        *,
+        clock: Callable[[], float],
+        begun: Begun | None = None,
     ) -> None:
         super().__init__(address, _Handler)
         self.limits = limits
         self.requests = BoundedSemaphore(MOST_REQUESTS)
         self._gathering = gathering
+        self._begun = begun
         self._lock = Lock()
         self._clock = clock
         self._is_over = False
@@ -60,14 +69,22 @@ class Receiver(ThreadingHTTPServer):
     def keep(self, body: bytes, path: str, content_type: str) -> None:
         """Keep the records of a request. Errors: Refused, Full."""
         found = records(body, path, content_type)
+        size = len(body) + RECORD_BYTES * len(found)
         with self._lock:
             if self._is_over:  # nobody looks any more
                 raise Full
-            self._gathering.add(found, size=len(body) + RECORD_BYTES * len(found), now=self._clock())
+            if self._begun is not None:
+                try:
+                    self._begun.add(self._gathering.beginning(found, size=size))
+                except OSError as error:
+                    raise Refused(503, f"what has begun cannot be noted: {error.strerror}") from None
+            self._gathering.add(found, size=size, now=self._clock())
 
     def due(self, *, everything: bool = False) -> list[list[Trace]]:
-        """The runs that are complete, or all of them."""
+        """The runs that are complete, or all of them. Those that were given before are written by now."""
         with self._lock:
+            if self._begun is not None and self._begun.is_long:
+                self._begun.keep(self._gathering.unwritten)
             return list(self._gathering.all() if everything else self._gathering.due(self._clock()))
 
     def belied(self) -> list[str]:
@@ -106,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._take(receiver)
         except Refused as refused:
-            self._answer(refused.status, str(refused))
+            self._answer(refused.status, str(refused), retry=refused.status == 503)
         except Full:
             self._answer(503, "too much is waiting to be written", retry=True)
         finally:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from msgspec.structs import replace
+from msgspec import Raw
+from msgspec.json import Decoder, encode
 
 from oloproof.importers.otel.telling import run_of
 from oloproof.importers.otel.traces import Trace
 from oloproof.importers.written import line_of
 from oloproof.model.recording import Recording
-from oloproof.receiver.gathering import MOST_REMEMBERED
+from oloproof.receiver.earlier import ROOM, Earlier, Place, remember
+
+_parts = Decoder(dict[str, Raw]).decode
+"""The values of an object, to the letter."""
 
 
 class File(Protocol):
@@ -24,26 +27,18 @@ class File(Protocol):
     def seek(self, offset: int, whence: int = 0, /) -> int: ...
 
 
-class _Place(NamedTuple):
-    """Where a line is that says that a run is whole, and how many bytes it has. What is ``inserted`` at its byte ``at``
-    says that the run is truncated; behind the line is room for that."""
-
-    offset: int
-    length: int
-    at: int
-    inserted: bytes
-
-
 class Writer:
     """Writes runs as they complete. ``counts`` are the trajectories, steps and unrelated traces so far; ``losses`` what
     could not be carried over, by kind; ``reopened`` the trajectories that went on after they were written."""
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: File, earlier: Earlier | None = None) -> None:
+        """``earlier``: what the file holds already."""
         self.trajectories = self.steps = self.unrelated = self.reopened = 0
         self.losses: Counter[str] = Counter()
         self._file = file
-        self._trials: Counter[str] = Counter()
-        self._whole: OrderedDict[str, _Place] = OrderedDict()
+        known = Earlier() if earlier is None else earlier
+        self._trials = known.trials
+        self._whole = known.whole
 
     def run(self, traces: list[Trace]) -> None:
         """One run. A run of a case that was written already is the next trial of it."""
@@ -68,36 +63,36 @@ class Writer:
             )
         )
         trajectory = recording.trajectory
+        offset = self._file.seek(0, 2)
         if trajectory is not None and not trajectory.truncated:
-            _, cut = line_of(replace(recording, trajectory=replace(trajectory, truncated=True)))
-            at, more = _parting(line, cut), len(cut) - len(line)
-            place = _Place(self._file.seek(0, 2), len(cut), at, cut[at : at + more])
-            self._whole |= dict.fromkeys((trace.trace_id for trace in told), place)
-            line = line[:-1] + b" " * more + b"\n"
-        self._file.seek(0, 2)
+            line = line[:-1] + ROOM + b"\n"
+            for trace in told:
+                remember(self._whole, trace.trace_id, Place(offset, len(line)))
         self._write(line)
-        while len(self._whole) > MOST_REMEMBERED:
-            self._whole.popitem(last=False)
         self.trajectories += 1
         self.steps += len(trajectory.steps) if trajectory is not None else 0
         self.losses.update(run.losses)
 
     def reopen(self, trace_ids: Iterable[str]) -> None:
         """Say of what was written of these traces that it is not all: they are truncated."""
-        for place in {self._whole[trace_id] for trace_id in trace_ids if trace_id in self._whole}:
-            self._file.seek(place.offset)
-            line = self._file.read(place.length) or b""
-            if line[place.at :].startswith(place.inserted):
+        for place in {self._whole.pop(trace_id) for trace_id in trace_ids if trace_id in self._whole}:
+            recording = _parts(self._read(place))
+            trajectory = _parts(recording["trajectory"])
+            if "truncated" in trajectory:
                 continue  # another trace of the conversation said so already
+            trajectory["truncated"] = Raw(b"true")
+            recording["trajectory"] = Raw(encode(trajectory))
             self._file.seek(place.offset)
-            self._write(line[: place.at] + place.inserted + line[place.at : -1 - len(place.inserted)] + b"\n")
+            self._write(encode(recording).ljust(place.length - 1) + b"\n")
             self.reopened += 1
+
+    def _read(self, place: Place) -> bytes:
+        self._file.seek(place.offset)
+        found = b""
+        while len(found) < place.length and (more := self._file.read(place.length - len(found))):
+            found += more
+        return found
 
     def _write(self, line: bytes) -> None:
         while line:
             line = line[self._file.write(line) or 0 :]
-
-
-def _parting(line: bytes, other: bytes) -> int:
-    """How many bytes two lines have in common at their beginning."""
-    return bisect_left(range(len(line)), True, key=lambda index: not other.startswith(line[: index + 1]))

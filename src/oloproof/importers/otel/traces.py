@@ -75,6 +75,8 @@ class Trace:
         self.scores: dict[str, Any] = {}
         self.is_open = False
         """Something is not there that may have been a call. Known once :meth:`settle` was called."""
+        self.lacks_records = False
+        """Whoever gathers its records lost some."""
         self._by_id: dict[str, Node] = {}
         self._logs: dict[bytes, Log] = {}
         self._is_cut = False
@@ -117,7 +119,7 @@ class Trace:
 
     def settle(self, losses: Counter[str]) -> None:
         """Give every log record its span and every span its place."""
-        self.is_open = self._is_cut or self.is_under_way()
+        self.is_open = self.lacks_records or self._is_cut or self.is_under_way()
         self.nodes = sorted(self._by_id.values(), key=_begin)
         self._place_logs(losses)
         from_above = []
