@@ -172,6 +172,20 @@ def test_what_evidence_settled_stays_settled_in_a_run_that_went_on(tmp_path: Pat
     assert (refused.code, "OLO652" in refused.err) == (2, True)
 
 
+def test_what_is_checked_and_planned_is_what_a_run_decides_by(tmp_path: Path) -> None:
+    """Before a run and after it, of one that evidence may settle and of one that it may not."""
+    suite(tmp_path, passes=230, fails=70, policy={"early_stopping": HYBRID})
+    early = "floor: once the evidence is strong enough, else by all cases at 96%: PASS from 255 passes of 300"
+    full = "floor: PASS from 254 passes of 300"
+    assert oloproof(tmp_path, "run", "--no-stop-early").code == 3
+    told = [oloproof(tmp_path, *command).out for command in (["check"], ["plan"], ["plan", "latest"])]
+    assert [(early in text, full in text) for text in told] == [(True, False), (True, False), (False, True)]
+    assert oloproof(tmp_path, "run").code == 3
+    assert early in oloproof(tmp_path, "plan", "latest").out
+    (floor,) = oloproof(tmp_path, "plan", "--json").json["rules"]
+    assert (floor["pass_from"], floor["fail_to"]) == (255, 225)
+
+
 def test_reports_keep_the_order_of_the_dataset(tmp_path: Path) -> None:
     suite(tmp_path, passes=70, fails=3)
     assert oloproof(tmp_path, "run", "--stop-early").code == 0

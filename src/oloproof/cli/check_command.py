@@ -33,8 +33,8 @@ def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_js
     relaxed = relaxed_from(base_policy, project.policy, config=config, fail=fail_on_relaxed)
     cases = None if project.dataset is None else read_cases(project)
     pipeline.Redacting.of(project).refuse_cases(cases or ())
-    early = pipeline.EarlyOutlook() if cases is None else pipeline.early_outlook(project, cases)
-    outlooks = () if cases is None else pipeline.outlooks(project, cases, evident=early.rules)
+    early = () if cases is None else pipeline.early_outlook(project, cases)
+    outlooks = () if cases is None else pipeline.outlooks(project, pipeline.followed_policy(project), cases)
     about_policy = _about_policy(project, outlooks)
     warnings = (*project.warnings, *about_policy, *(() if cases is None else cases.warnings))
     count = None if cases is None else len(cases)
@@ -47,7 +47,7 @@ def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_js
             criteria=criteria,
             rules=outlooks,
             warnings=warnings,
-            early_stopping=early.lines,
+            early_stopping=early,
             relaxed=relaxed,
         )
         print_json(document)
@@ -60,7 +60,7 @@ def command(config: Path, base_policy: Path | None, fail_on_relaxed: bool, as_js
     )
     for outlook in outlooks:
         print(f"  {inert(outlook.rule)}: {outlook.text}")
-    for line in early.lines:
+    for line in early:
         print(f"  {inert(line, TEXT_LIMIT)}")
     if project.policy is None:
         print("  not gated: there is no policy" if not project.policy_none else "  not gated: policy: none")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oloproof.gates.advice import idle_rules, never_failing, policy_warnings, warnings
 from oloproof.gates.exit import blocks, verdict
-from oloproof.gates.outlook import Outlook, evident_outlook, outlook
+from oloproof.gates.outlook import Outlook, outlook
 from oloproof.gates.rules import approval_digest, decide
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "approval_digest",
     "blocks",
     "decide",
-    "evident_outlook",
     "idle_rules",
     "never_failing",
     "outlook",

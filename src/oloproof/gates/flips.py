@@ -14,8 +14,9 @@ from fractions import Fraction
 
 from msgspec import Struct
 
+from oloproof.gates.evident import may_be_evident
 from oloproof.gates.exit import blocks
-from oloproof.gates.foreseen import ForeseenStop, foreseen_stop, may_be_evident
+from oloproof.gates.foreseen import ForeseenStop, foreseen_stop
 from oloproof.gates.plan import pair_chances
 from oloproof.gates.regions import region_of
 from oloproof.model.decision import IntervalThreshold, ObservedCount, PairRule, Policy, State

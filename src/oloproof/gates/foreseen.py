@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TypeGuard
 
 from msgspec import Struct
 
 from oloproof.gates.demands import allowed_missing
+from oloproof.gates.evident import may_be_evident
 from oloproof.gates.regions import CountedRule, turns_of
 from oloproof.gates.sides import sides_of
-from oloproof.model.decision import IntervalThreshold, ObservedCount, Policy, Rule
+from oloproof.model.decision import ObservedCount, Policy
 from oloproof.stats import sequential
 from oloproof.stats.chances import Region
 
@@ -52,12 +52,6 @@ def foreseen_stop(rule: CountedRule, policy: Policy, region: Region, *, is_rate:
     pass_from, fail_to = turns_of(region, side)
     found = sequential.Stopping(n, nothing, _within(pass_from, n), _within(fail_to, n), None)
     return ForeseenStop(found, _turns(found, rule), side == "failures")
-
-
-def may_be_evident(rule: Rule, policy: Policy, *, n: int) -> TypeGuard[IntervalThreshold]:
-    """Whether evidence may settle the rule before all of its ``n`` cases ran."""
-    named = policy.early_stopping is not None and rule.id in policy.early_stopping.rules
-    return named and isinstance(rule, IntervalThreshold) and n >= sequential.HYBRID_MIN_CASES
 
 
 def _turns(found: sequential.Stopping, rule: CountedRule) -> list[sequential.Turn]:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Final, NamedTuple, assert_never
-
-from msgspec.structs import replace
 
 from oloproof.errors import counted
 from oloproof.gates.demands import allowed_missing
-from oloproof.gates.regions import errors_of, rate_region, turns_of, with_evidence
+from oloproof.gates.evident import Looks, looks_of, may_be_evident
+from oloproof.gates.regions import errors_of, rate_region, turns_of
 from oloproof.gates.sides import OTHER, Side, amount, sides_of, so_many
 from oloproof.model.decision import (
     Equivalence,
+    IntervalMethod,
     IntervalThreshold,
     MaxNewFailures,
     NonInferiority,
@@ -51,19 +52,9 @@ class _Way(NamedTuple):
     needed: str = ""
 
 
-class _Spent(NamedTuple):
-    """What a rule may err by on each side before it looks at all cases, and the level that it keeps nevertheless."""
-
-    early: float | None
-    level: float
-
-
 def outlook(rule: Rule, policy: Policy, *, n: int, q: Fraction | None) -> Outlook:
-    """What ``n`` applicable cases could settle. ``q`` is the metric's quantile, None where it is a rate."""
-    return _outlook(rule, policy, n=n, q=q, spent=_Spent(None, policy.confidence_level))
-
-
-def _outlook(rule: Rule, policy: Policy, *, n: int, q: Fraction | None, spent: _Spent) -> Outlook:
+    """What ``n`` applicable cases could settle. ``q`` is the metric's quantile, None where it is a rate. Of a rule on a
+    rate that evidence may settle it is what all cases would, at what is left of the level."""
     match rule:
         case _ if n == 0:
             text = "cannot be settled: no case applies"
@@ -72,7 +63,7 @@ def _outlook(rule: Rule, policy: Policy, *, n: int, q: Fraction | None, spent: _
         case IntervalThreshold() if n < rule.min_cases:
             text = f"cannot be settled with {counted(n, 'case')}: min_cases is {rule.min_cases:,}"
         case IntervalThreshold():
-            text = _rate(rule, policy, n, spent=spent) if q is None else _quantile(rule, policy, n=n, q=q)
+            text = _rate(rule, policy, n) if q is None else _quantile(rule, policy, n=n, q=q)
         case Superiority() | NonInferiority() | Equivalence() | MaxNewFailures():
             text = "depends on the baseline too: on how many of its cases pass here and fail there, and the reverse"
             if isinstance(rule, MaxNewFailures) and rule.confirm:
@@ -81,18 +72,6 @@ def _outlook(rule: Rule, policy: Policy, *, n: int, q: Fraction | None, spent: _
         case _ as never:
             assert_never(never)
     return Outlook(rule.id, n, text)
-
-
-def evident_outlook(rule: IntervalThreshold, policy: Policy, *, n: int) -> Outlook:
-    """The same of a rule on a rate that evidence may settle: what all cases would, at what is left of the level."""
-    from oloproof.stats import sequential  # most policies let no evidence settle a rule
-
-    (_, share), *_ = sides_of(rule)
-    early, level = sequential.split(share, level=policy.confidence_level)
-    spent = _Spent(early, policy.confidence_level)
-    found = _outlook(rule, replace(policy, confidence_level=level), n=n, q=None, spent=spent)
-    text = f"once the evidence is strong enough, else by all cases at {percent_of(level)}%: {found.text}"
-    return found._replace(text=text)
 
 
 def _count(rule: ObservedCount, n: int) -> str:
@@ -107,20 +86,29 @@ def _count(rule: ObservedCount, n: int) -> str:
     return text if allowed >= min(n, most) else f"{text}; no PASS when more than {allowed:,} are missing"
 
 
-def _rate(rule: IntervalThreshold, policy: Policy, n: int, *, spent: _Spent) -> str:
-    sides = sides_of(rule)
-    region = rate_region(rule, n=n, method=policy.interval_method, level=policy.confidence_level)
+def _rate(rule: IntervalThreshold, policy: Policy, n: int) -> str:
+    looks = looks_of(rule, policy, evident=may_be_evident(rule, policy, n=n))
+    if looks.early is None:
+        return _by_all_cases(rule, policy, n, looks)
+    first = f"once the evidence is strong enough, else by all cases at {percent_of(looks.level)}%"
+    return f"{first}: {_by_all_cases(rule, policy, n, looks)}"
+
+
+def _by_all_cases(rule: IntervalThreshold, policy: Policy, n: int, looks: Looks) -> str:
+    sides, method = sides_of(rule), policy.interval_method
+    region = rate_region(rule, n=n, method=method, level=looks.level)
+    needed = partial(_needed, method=method, level=looks.level)
     passes, fails, least = [], [], 0
     for side, share in sides:
         pass_from, fail_to = turns_of(region, side)
         least += pass_from
         passes.append(
-            _Way("", _needed(share, policy, side=side, to_pass=True))
+            _Way("", needed(share, side=side, to_pass=True))
             if pass_from > n
             else _Way(f"from {so_many(pass_from, side)} of {n:,}")
         )
         fails.append(
-            _Way("", _needed(share, policy, side=OTHER[side], to_pass=False))
+            _Way("", needed(share, side=OTHER[side], to_pass=False))
             if fail_to < 0
             else _Way(f"from {so_many(n - fail_to, OTHER[side])}")
         )
@@ -129,19 +117,15 @@ def _rate(rule: IntervalThreshold, policy: Policy, n: int, *, spent: _Spent) -> 
     elif len(sides) == 1 and least <= n:
         others = f"at most {n - least:,}" if n > least else "none"
         passes = [_Way(f"{passes[0].seen} ({others} {_VERB[OTHER[sides[0][0]]]}ed or missing)")]
-    errors = errors_of(rule, region)
-    error = achieved_error(
-        false_pass=with_evidence(errors.false_pass, spent.early),
-        false_fail=with_evidence(errors.false_fail, spent.early),
-        level=spent.level,
-    )
+    errors = errors_of(rule, region, early=looks.early)
+    error = achieved_error(**errors._asdict(), level=policy.confidence_level)
     return f"{_settled(passes, fails, rule, n)}; {error}"
 
 
-def _needed(share: Fraction, policy: Policy, *, side: Side, to_pass: bool) -> str:
+def _needed(share: Fraction, *, side: Side, to_pass: bool, method: IntervalMethod, level: float) -> str:
     """How many cases a bound at ``share`` needs if all of them lie on ``side``."""
     needed = planning.needed_to_pass if to_pass else planning.needed_to_fail
-    count = needed(share, method=policy.interval_method, level=policy.confidence_level)
+    count = needed(share, method=method, level=level)
     if count is None:
         return _NEVER
     least = f"at least {count:,}" if count <= MOST_CASES else f"more than {MOST_CASES:,}"

@@ -13,12 +13,14 @@ from typing import Any, TypeVar, assert_never
 
 from oloproof.gates.advice import error_advice
 from oloproof.gates.demands import allowed_missing
+from oloproof.gates.evident import looks_of, may_be_evident
 from oloproof.gates.foreseen import foreseen_stop
 from oloproof.gates.outlook import outlook
 from oloproof.gates.pairs import margins_of
 from oloproof.gates.regions import CountedRule, errors_of, rate_region, region_of
 from oloproof.model.decision import (
     Equivalence,
+    IntervalMethod,
     IntervalThreshold,
     MaxNewFailures,
     NonInferiority,
@@ -47,6 +49,7 @@ from oloproof.stats import chances, planning, quantile
 from oloproof.stats.chances import Region
 from oloproof.stats.counts import failure_rate_bound
 from oloproof.stats.level import tail
+from oloproof.stats.sequential import HYBRID_MIN_CASES
 
 CountedPlanT = TypeVar("CountedPlanT", bound=CountedPlan)
 
@@ -138,7 +141,8 @@ def _rows(
 
 
 def _needed(rule: CountedRule, policy: Policy, truth: Fraction, q: Fraction | None) -> tuple[Needed, ...]:
-    """For a rule with one bound; nothing at the bound itself, where no number of cases would do."""
+    """For a rule with one bound; nothing at the bound itself, where no number of cases would do. Like the chances, of
+    all cases, also where evidence may settle the rule before."""
     if isinstance(rule, ObservedCount) or (rule.min is None) == (rule.max is None):
         return ()
     level, least = policy.confidence_level, rule.min_cases
@@ -148,17 +152,33 @@ def _needed(rule: CountedRule, policy: Policy, truth: Fraction, q: Fraction | No
     else:
         share, seen = (Fraction(rule.min), truth) if rule.min is not None else (1 - Fraction(rule.max or 0), 1 - truth)
         truth, method = seen, policy.interval_method
-        needed = partial(planning.needed_for_chance, share, truth=seen, method=method, level=level, min_cases=least)
+        needed = partial(_cases_for_chance, rule, policy, share=share, truth=seen, method=method)
     if truth == share:
         return ()
     return tuple([Needed(chance, *needed(chance=chance)) for chance in POWERS])
 
 
+def _cases_for_chance(
+    rule: IntervalThreshold, policy: Policy, *, share: Fraction, truth: Fraction, method: IntervalMethod, chance: float
+) -> planning.Sizes:
+    """By the level that each number of cases is looked at with: evidence takes its part of it from so many cases on."""
+    needed = partial(
+        planning.needed_for_chance, share, truth=truth, chance=chance, method=method, min_cases=rule.min_cases
+    )
+    few = needed(level=policy.confidence_level)
+    if not may_be_evident(rule, policy, n=HYBRID_MIN_CASES):
+        return few
+    many = needed(level=looks_of(rule, policy, evident=True).level)  # never fewer, since its interval is wider
+    first = few.first if few.first is not None and few.first < HYBRID_MIN_CASES else many.first
+    stable = few.stable if many.stable is not None and many.stable <= HYBRID_MIN_CASES else many.stable
+    return planning.Sizes(first, stable)
+
+
 def _errors(rule: IntervalThreshold, policy: Policy, n: int) -> dict[str, Any]:
     """The achieved errors, of two bounds where they are larger."""
-    level = policy.confidence_level
-    region = rate_region(rule, n=n, method=policy.interval_method, level=level)
-    false_pass, false_fail = errors_of(rule, region) if n else (0.0, 0.0)
+    level, looks = policy.confidence_level, looks_of(rule, policy, evident=may_be_evident(rule, policy, n=n))
+    region = rate_region(rule, n=n, method=policy.interval_method, level=looks.level)
+    false_pass, false_fail = errors_of(rule, region, early=looks.early) if n else (0.0, 0.0)
     advice = "; ".join(error_advice(false_pass=false_pass, false_fail=false_fail, n=n, level=level))
     return {"false_pass": false_pass, "false_fail": false_fail, "nominal": tail(level), "advice": advice}
 

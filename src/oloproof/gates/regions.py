@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from oloproof.gates.evident import looks_of, may_be_evident
 from oloproof.gates.sides import Side
 from oloproof.model.decision import IntervalMethod, IntervalThreshold, ObservedCount, Policy
 from oloproof.stats import chances, quantile
@@ -26,7 +27,8 @@ class Errors(NamedTuple):
 
 
 def region_of(rule: CountedRule, policy: Policy, *, n: int, q: Fraction | None) -> Region | None:
-    """The region of n observed cases. ``q`` is the metric's quantile, None where it is a rate.
+    """The region of n observed cases, all of which ran: of a rule that evidence may settle, what they settle where it
+    did not. ``q`` is the metric's quantile, None where it is a rate.
 
     None for a quantile with a minimum and a maximum: how many cases lie within does not decide that.
     """
@@ -41,7 +43,8 @@ def region_of(rule: CountedRule, policy: Policy, *, n: int, q: Fraction | None) 
         case IntervalThreshold() if n < rule.min_cases:
             return _undecided(n)
         case IntervalThreshold() if q is None:
-            return rate_region(rule, n=n, method=policy.interval_method, level=policy.confidence_level)
+            looks = looks_of(rule, policy, evident=may_be_evident(rule, policy, n=n))
+            return rate_region(rule, n=n, method=policy.interval_method, level=looks.level)
         case IntervalThreshold():
             return _of_quantile(rule, policy, n=n, q=q)
 
@@ -54,24 +57,17 @@ def turns_of(region: Region, side: Side) -> tuple[int, int]:
     return region.n - region.pass_to, region.n - region.fail_from
 
 
-def errors_of(rule: IntervalThreshold, region: Region) -> Errors:
+def errors_of(rule: IntervalThreshold, region: Region, *, early: float | None = None) -> Errors:
     """By enumeration, both ends of a rule with two bounds taken together. No rate is beyond 0 or 1, so there no PASS is
-    false."""
+    false. With the error of the evidence that may settle the rule ``early``, it is at most the sum of both."""
     found = [
         (chances.of_region(region, truth=Fraction(bound)), Fraction(bound) != last)
         for bound, last in ((rule.min, 0), (rule.max, 1))
         if bound is not None
     ]
-    return Errors(
-        false_pass=max((each.passes for each, is_inside in found if is_inside), default=0.0),
-        false_fail=max((each.fails for each, _ in found), default=0.0),
-    )
-
-
-def with_evidence(error: float, early: float | None) -> float:
-    """The error of a rule's last look together with that of the evidence before it (None: there is none), which is at
-    most their sum."""
-    return min(1.0, error + (early or 0.0))
+    false_pass = max((each.passes for each, is_inside in found if is_inside), default=0.0)
+    false_fail = max((each.fails for each, _ in found), default=0.0)
+    return Errors(*(min(1.0, error + (early or 0.0)) for error in (false_pass, false_fail)))
 
 
 def _undecided(n: int) -> Region:

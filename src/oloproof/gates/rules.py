@@ -155,7 +155,7 @@ def _seen(
         case IntervalThreshold(), Rate(clusters=None) if stopping is not None and rule.id in stopping.rules:
             return single.on_evidence(rule, metric.tally, policy, stopping.of(rule.id))
         case IntervalThreshold(), Rate(clusters=None):
-            return single.on_rate(rule, metric.tally, policy, level=policy.confidence_level)
+            return single.on_rate(rule, metric.tally, policy)
         case IntervalThreshold(), Rate(clusters=Clusters() as clusters):
             return single.on_trials(rule, metric.tally, clusters, policy)
         case IntervalThreshold(), PassK():

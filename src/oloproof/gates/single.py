@@ -13,7 +13,8 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from oloproof.gates.demands import Answer
-from oloproof.gates.regions import errors_of, rate_region, turns_of, with_evidence
+from oloproof.gates.evident import Looks, looks_of
+from oloproof.gates.regions import errors_of, rate_region, turns_of
 from oloproof.model.decision import (
     Basis,
     CountFinding,
@@ -46,10 +47,13 @@ def on_count(rule: ObservedCount, tally: Tally) -> tuple[Finding, Answer]:
             return finding, ("INSUFFICIENT_EVIDENCE", "missing_could_hide_failures")
 
 
-def on_rate(rule: IntervalThreshold, tally: Tally, policy: Policy, *, level: float) -> tuple[RateFinding, Answer]:
-    """A bound on the rate of independent cases, in whole cases.
+def on_rate(
+    rule: IntervalThreshold, tally: Tally, policy: Policy, *, looks: Looks | None = None
+) -> tuple[RateFinding, Answer]:
+    """A bound on the rate of independent cases, in whole cases. ``looks`` None: by one look alone, at all of them.
 
     ``false_pass`` and ``false_fail`` are those of :func:`errors_of`."""
+    early, level = looks or looks_of(rule, policy, evident=False)
     method = policy.interval_method
     lower, upper = proportion.interval(tally.passed, tally.failed, tally.missing, method=method, level=level)
     answers: list[Answer] = []
@@ -58,7 +62,7 @@ def on_rate(rule: IntervalThreshold, tally: Tally, policy: Policy, *, level: flo
         answers.append(_at_minimum(_side(turns_of(region, "passes"), tally.passed, missing=tally.missing)))
     if tally.n and rule.max is not None:
         answers.append(_at_maximum(_side(turns_of(region, "failures"), tally.failed, missing=tally.missing)))
-    errors = errors_of(rule, region) if tally.n else None
+    errors = errors_of(rule, region, early=early) if tally.n else None
     finding = RateFinding(
         tally=tally,
         minimum=_number(rule.min),
@@ -76,20 +80,15 @@ def on_evidence(
 ) -> tuple[Finding, Answer]:
     """A rule that evidence may settle: by what there was when it did, else by the full run at what is left of the
     level. ``false_pass`` and ``false_fail`` hold for both together."""
-    from oloproof.stats import evidence, sequential  # a run that evidence cannot end does without
+    from oloproof.stats import evidence  # a run that evidence cannot end does without
 
     minimum, maximum = _number(rule.min), _number(rule.max)
-    threshold = Fraction(rule.min or rule.max or 0)  # it has one of them
-    early, final_level = sequential.split(threshold, level=policy.confidence_level)
-    if settled is None or settled.by == "certainty" or early is None:
-        finding, answer = on_rate(rule, tally, policy, level=final_level)
-        false_pass, false_fail = (
-            None if error is None else with_evidence(error, early) for error in (finding.false_pass, finding.false_fail)
-        )
-        basis = Basis(method=policy.interval_method, level=final_level)
-        return replace(finding, basis=basis, false_pass=false_pass, false_fail=false_fail), answer
+    looks = looks_of(rule, policy, evident=True)
+    if settled is None or settled.by == "certainty" or looks.early is None:
+        finding, answer = on_rate(rule, tally, policy, looks=looks)
+        return replace(finding, basis=Basis(method=policy.interval_method, level=looks.level)), answer
     counted = Tally(settled.passed, settled.failed, settled.missing, tally.excluded)
-    basis = Basis(method="anytime_mixture", level=float(1 - 2 * Fraction(str(early))))
+    basis = Basis(method="anytime_mixture", level=float(1 - 2 * Fraction(str(looks.early))))
     lower, upper = evidence.interval(counted.passed, counted.failed, counted.missing, level=basis.level)
     answer = _at_maximum(settled.state) if minimum is None else _at_minimum(settled.state)
     finding = RateFinding(tally=counted, minimum=minimum, maximum=maximum, lower=lower, upper=upper, basis=basis)

@@ -23,12 +23,11 @@ from oloproof.pipeline.foreseeing import outlooks, rehearsal
 from oloproof.pipeline.ports import Baseline, Ports, Request, Resumption, Watch
 from oloproof.pipeline.redacting import Redacting, problems_told
 from oloproof.pipeline.running import run
-from oloproof.pipeline.stopping import EarlyOutlook, early_outlook, wished
+from oloproof.pipeline.stopping import early_outlook, followed_policy, wished
 
 __all__ = [
     "Baseline",
     "Budget",
-    "EarlyOutlook",
     "Ports",
     "Redacting",
     "Request",
@@ -43,6 +42,7 @@ __all__ = [
     "concluded",
     "decided_here",
     "early_outlook",
+    "followed_policy",
     "gate",
     "outlooks",
     "partings",

@@ -199,9 +199,7 @@ def _rejudged(comparison: Comparison | None) -> tuple[str, ...]:
         return ()
     names = _listed([repr(name) for name in comparison.rejudged])
     told = f"the code of the functions that judge {names}, or of what they import, is not what it was for the baseline"
-    return (
-        f"{told}: a difference, or none, may be their doing; run the baseline again, judged by the functions of now",
-    )
+    return (f"{told}: a difference, or none, may be their doing; judge the baseline again by the functions of now",)
 
 
 def _listed(names: Sequence[str]) -> str:

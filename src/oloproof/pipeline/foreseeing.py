@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from oloproof import evaluators, gates
 from oloproof.metrics import Measurement, Repeated
 from oloproof.metrics.measurement import CountedCase
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.comparison import Side
-from oloproof.model.decision import IntervalThreshold
+from oloproof.model.decision import IntervalThreshold, Policy
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import PASS, missing
 from oloproof.model.measured import Measured
@@ -57,21 +57,13 @@ def _tried_again(project: Project, criteria: tuple[str, ...], counted: CountedCa
     return repeated.measured(enumerate(sides, start=1))
 
 
-def outlooks(project: Project, cases: Cases, *, evident: Collection[str] = ()) -> tuple[gates.Outlook, ...]:
-    """What each rule of the policy could come to over these cases, none of which is run. Evidence may settle those
-    that are ``evident``."""
-    if project.policy is None:
+def outlooks(project: Project, policy: Policy | None, cases: Cases) -> tuple[gates.Outlook, ...]:
+    """What each rule of the policy could come to over these cases, none of which is run."""
+    if policy is None:
         return ()
     sizes, quantiles = applicable(project, cases), {spec.id: spec.q for spec in project.metrics}
-    found = [
-        gates.evident_outlook(rule, project.policy, n=sizes[rule.metric])
-        if rule.id in evident and isinstance(rule, IntervalThreshold)
-        else gates.outlook(rule, project.policy, n=sizes[rule.metric], q=quantiles.get(rule.metric))
-        for rule in project.policy.rules
-    ]
-    shares = {
-        rule.id for rule in project.policy.rules if isinstance(rule, IntervalThreshold) and rule.metric not in quantiles
-    }
+    found = [gates.outlook(rule, policy, n=sizes[rule.metric], q=quantiles.get(rule.metric)) for rule in policy.rules]
+    shares = {rule.id for rule in policy.rules if isinstance(rule, IntervalThreshold) and rule.metric not in quantiles}
     supposed = _supposed(project, related=cases.related)
     return tuple(
         each._replace(text=f"{supposed}{each.text}") if each.rule in shares and each.n else each for each in found

@@ -18,8 +18,7 @@ from oloproof.model.plan import Scenario, SuitePlan
 from oloproof.model.project import Project
 from oloproof.model.run import Report
 from oloproof.pipeline.foreseeing import applicable
-from oloproof.pipeline.ports import Request
-from oloproof.pipeline.stopping import told
+from oloproof.pipeline.stopping import followed_policy
 from oloproof.project import Cases
 
 
@@ -51,12 +50,10 @@ def suite_plan(project: Project, cases: Cases | None, wanted: Wanted) -> SuitePl
 
     Errors: UsageError without a policy, without a number of cases, or with a truth about no metric of the policy.
     """
-    policy = _policy(project.policy)
+    policy = _policy(followed_policy(project))
     related = cases is not None and cases.related
     if (project.trials or 1) > 1 or related or project.pass_k:
         raise _not_plain(project.config)
-    if told(project, Request()):
-        policy = replace(policy, early_stopping=None)
     suite = _foreseen(project, policy, cases, wanted).of(wanted.cases)
     _refuse_unknown(policy, wanted.assumed)
     found = scenarios(policy, sizes=suite.sizes, quantiles=suite.quantiles, assumed=wanted.assumed)
@@ -69,6 +66,8 @@ def run_plan(report: Report, wanted: Wanted) -> SuitePlan:
     Errors: UsageError where the run has no policy, or with a truth about no metric of it.
     """
     policy = _policy(report.policy)
+    if report.run.stopping is None:  # nor would a fresh run like it stop early, whatever the policy says
+        policy = replace(policy, early_stopping=None)
     if report.run.trials > 1 or report.run.clustered or any(isinstance(m, PassK) for m in report.measured.metrics):
         raise _not_plain()
     _refuse_unknown(policy, wanted.assumed)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from math import fsum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from oloproof.errors import Problem, UsageError
-from oloproof.gates.sides import sides_of
+from oloproof.gates.evident import why_no_evidence
 from oloproof.metrics import observe
 from oloproof.model.case import Case
-from oloproof.model.decision import IntervalThreshold, Policy, Rule
+from oloproof.model.decision import Policy
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment
 from oloproof.model.project import Project, RecordedSystem
@@ -124,25 +124,25 @@ def plan(
     )
 
 
-class EarlyOutlook(NamedTuple):
-    """What early stopping may come to, in ``lines``, and the ``rules`` that evidence may settle."""
+def followed_policy(project: Project) -> Policy | None:
+    """The policy as a run follows it of which nothing else is asked: where that cannot stop early, no evidence settles
+    a rule, and none is set a part of the level aside for."""
+    policy = project.policy
+    return replace(policy, early_stopping=None) if policy is not None and told(project, Request()) else policy
 
-    lines: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
 
-
-def early_outlook(project: Project, cases: Cases | Sequence[Case]) -> EarlyOutlook:
-    """What early stopping may come to over these cases; nothing where the policy asks for none."""
+def early_outlook(project: Project, cases: Cases | Sequence[Case]) -> tuple[str, ...]:
+    """What early stopping may come to over these cases, in lines; none where the policy asks for none."""
     policy = project.policy
     if policy is None or policy.early_stopping is None:
-        return EarlyOutlook()
+        return ()
     if nothing := told(project, Request()):
-        return EarlyOutlook(nothing)
+        return nothing
     course, rules, warnings = course_of(project, policy, policy.early_stopping, cases)
     by_evidence = f"evidence may settle {', '.join(rules)}; " if rules else ""
     last = f"only a failure ends a run early, for {', '.join(course.waiting)} pass with the last case at the earliest"
     text = last if course.waiting else "a run ends once a rule is settled as FAIL, or all of them as PASS"
-    return EarlyOutlook((f"early stopping: {by_evidence}{text}", *warnings), rules)
+    return f"early stopping: {by_evidence}{text}", *warnings
 
 
 def course_of(
@@ -155,7 +155,7 @@ def course_of(
     sizes = applicable(project, cases)
     quantiles = {spec.id: (spec.q, spec.source) for spec in project.metrics}
     named = [rule for rule in policy.rules if rule.id in wish.rules]
-    why_not = {rule.id: _why_no_evidence(rule, sizes[rule.metric]) for rule in named}
+    why_not = {rule.id: why_no_evidence(rule, n=sizes[rule.metric]) for rule in named}
     rules = tuple(rule.id for rule in named if not why_not[rule.id])
     warnings = tuple(
         f"evidence may not settle rule '{name}' {why}: it is settled once it is certain"
@@ -163,17 +163,6 @@ def course_of(
         if why
     )
     return Course(policy, Suite(sizes, quantiles), evident=rules), rules, warnings
-
-
-def _why_no_evidence(rule: Rule, n: int) -> str:
-    """Why evidence may not settle a rule that is named, "" where it may."""
-    from oloproof.stats.sequential import HYBRID_MIN_CASES
-
-    if n < HYBRID_MIN_CASES:
-        return f"of {n} cases, fewer than {HYBRID_MIN_CASES}"
-    if isinstance(rule, IntervalThreshold) and {0, 1} & {share for _, share in sides_of(rule)}:
-        return "since there is none against a rate of 0 or 1"
-    return ""
 
 
 def certainty(project: Project, cases: Cases, request: Request) -> Certainty | None:

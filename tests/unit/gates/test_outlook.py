@@ -9,13 +9,24 @@ from typing import Any
 
 import pytest
 
-from oloproof.gates import decide, evident_outlook, outlook
+from oloproof.gates import decide, outlook
 from oloproof.gates.outlook import MOST_CASES
-from oloproof.model.decision import IntervalThreshold, MaxNewFailures, ObservedCount, Policy, Rule, Superiority
+from oloproof.gates.plan import plan
+from oloproof.model.decision import (
+    IntervalThreshold,
+    MaxNewFailures,
+    ObservedCount,
+    Policy,
+    RateFinding,
+    Rule,
+    Superiority,
+)
 from oloproof.model.measured import Measured, Quantile, Rate
-from oloproof.model.stopping import Stopping
+from oloproof.model.plan import AnyPlan, Needed, RatePlan, Scenario
+from oloproof.model.stopping import EarlyStopping, Stopping
 from oloproof.model.tally import Distribution, Tally
 
+BY_EVIDENCE = EarlyStopping(method="hybrid", rules=("rule",))
 P95, P50 = Fraction("0.95"), Fraction("0.5")
 
 
@@ -181,8 +192,10 @@ def test_a_rule_that_evidence_may_settle_is_said_as_all_its_cases_decide_it(
     bound: dict[str, str], policy: dict[str, Any], n: int, level: str
 ) -> None:
     rule = threshold(**bound)
-    given = Policy(rules=(rule,), **policy)
-    first, _, text = evident_outlook(rule, given, n=n).text.partition(": ")
+    given = Policy(rules=(rule,), early_stopping=BY_EVIDENCE, **policy)
+    (planned,) = plan(given, [], sizes={"right": n}, quantiles={})
+    assert planned.outlook == outlook(rule, given, n=n, q=None).text
+    first, _, text = planned.outlook.partition(": ")
     assert first == f"once the evidence is strong enough, else by all cases at {level}"
     stopping = Stopping(seed=1, method="hybrid", rules=("rule",))
     for missing in (0, 12):
@@ -191,13 +204,62 @@ def test_a_rule_that_evidence_may_settle_is_said_as_all_its_cases_decide_it(
             measured = Measured(cases=n, metrics=(Rate("right", Tally(passed, failed, missing)),))
             (decision,) = decide(measured, given, stopping=stopping)
             assert decision.state == rate_by_the_sentence(text, passed, failed, missing)
+            if not missing:
+                assert decision.state == rate_by_the_numbers(planned, passed)
+                assert isinstance(decision.finding, RateFinding)
+                assert (decision.finding.false_pass, decision.finding.false_fail) == (
+                    planned.false_pass,
+                    planned.false_fail,
+                )
+
+
+def rate_by_the_numbers(planned: AnyPlan, passed: int) -> str:
+    """The state by what a plan's document says in numbers."""
+    assert isinstance(planned, RatePlan)
+    inside = planned.pass_from is not None and planned.pass_to is not None
+    if inside and planned.pass_from <= passed <= planned.pass_to:
+        return "PASS"
+    below = planned.fail_to is not None and passed <= planned.fail_to
+    above = planned.fail_from is not None and passed >= planned.fail_from
+    return "FAIL" if below or above else "INSUFFICIENT_EVIDENCE"
+
+
+def test_a_rule_without_cases_enough_for_evidence_is_said_and_planned_at_the_whole_level() -> None:
+    """Too few of them, or none that could be evidence."""
+    for rule, n in ((threshold(min="0.8"), 199), (threshold(max="1"), 300)):
+        policies = [Policy(rules=(rule,), early_stopping=wish) for wish in (None, BY_EVIDENCE)]
+        said_and_planned = [plan(each, [], sizes={"right": n}, quantiles={}) for each in policies]
+        assert said_and_planned[0] == said_and_planned[1]
+    few = threshold(min="0.8", min_cases=301)
+    assert said(few, 300, early_stopping=BY_EVIDENCE) == "cannot be settled with 300 cases: min_cases is 301"
+
+
+def test_so_many_cases_let_a_rule_pass_at_the_level_at_which_so_many_are_looked_at() -> None:
+    """By the chances that the plan of each number gives."""
+    rule, truth = threshold(min="0.8"), Fraction("0.875")
+    policy = Policy(rules=(rule,), early_stopping=BY_EVIDENCE)
+
+    def chance(n: int) -> float:
+        (planned,) = plan(policy, [Scenario(name="", truths={"rule": truth})], sizes={"right": n}, quantiles={})
+        (row,) = planned.rows
+        return row.chances.passes
+
+    (planned,) = plan(policy, [Scenario(name="", truths={"rule": truth})], sizes={"right": 300}, quantiles={})
+    needed = planned.rows[0].needed[0]
+    assert isinstance(needed, Needed)
+    assert needed.first is not None
+    assert needed.stable is not None
+    assert needed.first < 200 < needed.stable
+    assert chance(needed.first) >= 0.8 > chance(needed.first - 1)
+    assert all(chance(needed.stable + more) >= 0.8 for more in range(10))
+    assert chance(needed.stable - 1) < 0.8
 
 
 def test_the_sentence_on_evidence_tells_the_error_of_both_and_the_level_as_it_is() -> None:
-    said = evident_outlook(threshold(min="0.8"), Policy(rules=(threshold(min="0.8"),)), n=1000).text
-    assert said.endswith("error at the bound: false pass 2.6%, false fail 2.9% (nominal 2.5%)")
-    strict = Policy(rules=(threshold(min="0.8"),), confidence_level=0.9999999)
-    assert "else by all cases at 99.999992%" in evident_outlook(threshold(min="0.8"), strict, n=1000).text
+    text = said(threshold(min="0.8"), 1000, early_stopping=BY_EVIDENCE)
+    assert text.endswith("error at the bound: false pass 2.6%, false fail 2.9% (nominal 2.5%)")
+    strict = said(threshold(min="0.8"), 1000, early_stopping=BY_EVIDENCE, confidence_level=0.9999999)
+    assert "else by all cases at 99.999992%" in strict
 
 
 # --- the words -----------------------------------------------------------------------------------------------------
