@@ -75,6 +75,20 @@ def test_a_program_that_does_not_exist_is_an_error_of_the_configuration(tmp_path
     assert "oloproof.yaml: system.command: 'no-such-program' is no program on the PATH [OLO409]" in done.lines
 
 
+def test_a_script_that_may_not_be_run_is_told_what_would_run_it(tmp_path: Path) -> None:
+    directory = project(tmp_path, system={"command": ["./agent.sh"]})
+    (directory / "agent.sh").write_text("echo")
+    done = oloproof(directory, "run")
+    assert done.code == 2
+    assert "  `chmod +x ./agent.sh` allows it, or name what runs it before it: [sh, ./agent.sh]" in done.err
+
+
+def test_a_command_that_prints_beside_its_answer_is_told_where_to(tmp_path: Path) -> None:
+    directory = project(tmp_path, system={"command": ["sh", "-c", "echo looking up"]})
+    done = oloproof(directory, "run")
+    assert "in 'looking up'; print what is no answer to standard error" in done.out
+
+
 def test_a_command_line_in_one_string_is_told_how_it_is_written(tmp_path: Path) -> None:
     done = oloproof(project(tmp_path, system={"command": ["node agent.js"]}), "run")
     assert done.code == 2

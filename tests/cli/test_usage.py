@@ -238,6 +238,20 @@ def test_outside_of_a_project_a_command_about_a_run_asks_which(tmp_path: Path) -
     ]
 
 
+@pytest.mark.parametrize("command", [["run"], ["check"], ["inspect"], ["runs"], ["baseline", "save"]])
+def test_in_a_directory_of_the_project_the_configuration_above_is_named(tmp_path: Path, command: list[str]) -> None:
+    below = project(tmp_path) / "a" / "b"
+    below.mkdir(parents=True)
+    done = oloproof(below, *command)
+    assert done.code == 2
+    assert done.err.splitlines()[-1] == "  there is one in a directory above: --config ../../oloproof.yaml"
+
+
+def test_a_list_of_runs_is_of_a_project(tmp_path: Path) -> None:
+    assert "there are neither runs here nor oloproof.yaml [OLO610]" in oloproof(tmp_path, "runs").err
+    assert oloproof(project(tmp_path), "runs").out == "runs: none\n"
+
+
 @pytest.mark.parametrize("given", [["--config", "my other.yaml"], ["--config=my other.yaml"]])
 def test_a_command_in_a_hint_repeats_the_configuration(tmp_path: Path, given: list[str]) -> None:
     directory = project(tmp_path)

@@ -42,20 +42,6 @@ COMMANDS = {
 }
 
 
-_ELSEWHERE = {
-    "eval": "run",
-    "evaluate": "run",
-    "test": "run",
-    "validate": "check",
-    "lint": "check",
-    "score": "judge",
-    "diff": "compare",
-    "show": "inspect",
-    "list": "runs",
-    "ls": "runs",
-}
-"""What other programs call a command of ours."""
-
 _MISPLACED = re.compile(r"Got unexpected extra arguments? \(.*\.ya?ml\b")
 """A configuration where none is looked for."""
 
@@ -85,7 +71,10 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            hint = did_you_mean(_ELSEWHERE.get(args[0], args[0]), COMMANDS)
+            from oloproof.cli import elsewhere  # only where a name is wrong
+
+            ours = elsewhere.COMMANDS.get(args[0])
+            hint = did_you_mean(args[0], COMMANDS) if ours is None else f"did you mean '{ours}'?"
             raise click.UsageError(f"{error.message} {hint[:1].upper()}{hint[1:]}".strip(), ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -192,7 +181,11 @@ def _drop_streams() -> None:
 
 
 def _usage(error: click.ClickException, *, as_json: bool) -> ExitCode:
-    if isinstance(error, click.UsageError) and _MISPLACED.match(error.message):
+    if isinstance(error, click.NoSuchOption):
+        from oloproof.cli import elsewhere
+
+        error = elsewhere.meaning_options(error)
+    elif isinstance(error, click.UsageError) and _MISPLACED.match(error.message):
         error = click.UsageError(f"{error.message}. The configuration is named with --config FILE", error.ctx)
     if as_json:
         _report_problems((Problem("OLO600", error.format_message()),), as_json=True)

@@ -26,7 +26,7 @@ def command(config: Path, limit: int, as_json: bool) -> None:
       oloproof runs --limit 5
     """
     rows = []
-    if (config.parent / STORE).exists():
+    if (config.parent / STORE).exists() or not config.exists():
         with open_store(config, create=False) as store:
             rows = [RunRow(run=run, gate=pipeline.stored_gate(store, run)) for run in store.runs(limit=limit)]
     if as_json:

@@ -17,6 +17,12 @@ from oloproof.model.values import Json, has_unrepresentable, is_unrepresentable,
 NO_FINAL_ANSWER: Final = Judgment("fail", "no_final_answer", detail="the run ended without a final step")
 
 
+def _as_it_is(answer: Json) -> str:
+    """Beside a field that is not there: that nothing can be in an answer like this one."""
+    kinds = ((str, "a text"), (bool, "a truth value"), ((int, float), "a number"), (type(None), "null"))
+    return next((f": it is {name}" for kind, name in kinds if isinstance(answer, kind)), "")
+
+
 class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
     """An evaluator of the output, or of its part at the dotted path ``field`` (``answer.total``, ``items.0``).
 
@@ -90,7 +96,7 @@ class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
         if evidence.veiled and (found is UNSET or has_unrepresentable(found)) and has_unrepresentable(answer):
             return self.judge_veiled(found, evidence.case)
         if found is UNSET:
-            return Judgment("fail", "field_absent", detail=f"the {self._answer} has no {self.field}")
+            return Judgment("fail", "field_absent", detail=f"the {self._answer} has no {self.field}{_as_it_is(answer)}")
         return self.judge_value(found, evidence.case)
 
     def judge_veiled(self, found: Json | UnsetType, case: Case) -> Judgment:

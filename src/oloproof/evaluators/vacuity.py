@@ -17,6 +17,13 @@ _CRASHES: Final[tuple[ErrorKind, ...]] = ("system_error", "timeout")
 """Reasons of a failure for which no output was looked at."""
 
 
+_MOST_NAMES: Final = 1000
+"""So many names of tools are kept for a guess at what was meant; an agent may make up any number of them."""
+
+_NEAR: Final = 0.9
+"""How alike two names are of which one may be a slip for the other: delete_customer is none for create_customer."""
+
+
 class Vacuity:
     """Watches the cases of a run go by, and tells afterwards what was never met."""
 
@@ -38,6 +45,7 @@ class Vacuity:
             if isinstance(evaluator, AgentRule) and evaluator.waits
         }
         self._uncalled = {tool for named in self._named.values() for tool in named}
+        self._called: set[str] = set()
         self._cases = 0
 
     def see(self, reading: Reading | None, judgments: Sequence[Judgment]) -> None:
@@ -45,6 +53,8 @@ class Vacuity:
         self._cases += 1
         if self._uncalled and reading is not None:
             self._uncalled.difference_update(reading.names)
+            if len(self._called) < _MOST_NAMES:
+                self._called.update(reading.names)
         for index in tuple(self._idle):
             if reading is not None and judgments[index].verdict != "excluded" and self._idle[index].fired(reading):
                 del self._idle[index]
@@ -65,7 +75,7 @@ class Vacuity:
         if not self._cases:
             return ()
         tools = (
-            f"criterion '{criterion}' names the tool '{tool}', which no case called"
+            f"criterion '{criterion}' names the tool '{tool}', which no case called{self._meant(tool)}"
             for criterion, named in self._named.items()
             for tool in named
             if tool in self._uncalled
@@ -80,3 +90,10 @@ class Vacuity:
             for evaluator in self._idle.values()
         )
         return (*tools, *fields, *idle)
+
+    def _meant(self, tool: str) -> str:
+        """Which tool was called that is named nearly like one which was not."""
+        from difflib import get_close_matches  # only where a tool was not called
+
+        near = get_close_matches(tool, sorted(self._called), n=1, cutoff=_NEAR)
+        return f"; did you mean {near[0]!r}?" if near else ""

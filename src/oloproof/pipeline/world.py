@@ -11,7 +11,7 @@ from pathlib import Path
 from oloproof.errors import OloproofError, Problem, UsageError
 from oloproof.model.run import Report, Run
 from oloproof.pipeline.ports import Ports
-from oloproof.project import load
+from oloproof.project import hint_above, load
 from oloproof.store import Store, codes
 
 CONFIG = "oloproof.yaml"
@@ -25,7 +25,7 @@ def open_store(config: Path, *, create: bool) -> Store:
     directory = config.parent / STORE
     if not create and not directory.exists() and not config.exists():
         what = f"there are neither runs here nor {config.name}"
-        hint = "go to the project's directory, or name its configuration"
+        hint = hint_above(config, otherwise="go to the project's directory, or name its configuration")
         raise UsageError(Problem(codes.NO_STORE, what, hint, file=str(directory)))
     return Store.open(directory, create=create)
 

@@ -24,6 +24,7 @@ from oloproof.model.project import (
 from oloproof.model.redaction import Redaction
 from oloproof.model.run import IntervalChoice
 from oloproof.project import codes, shape
+from oloproof.project.above import hint_above
 from oloproof.project.codes import CONFIG
 from oloproof.project.executors import idle_executor, read_executor
 from oloproof.project.measures import Measures, read_measures
@@ -72,9 +73,8 @@ def load(
     with every problem of both files.
     """
     problems = Problems(str(config))
-    data = read_bytes(
-        config, what="the configuration", codes=CONFIG, hint="`oloproof init` writes one; --config names it"
-    )
+    hint = "" if config.exists() else hint_above(config, otherwise="`oloproof init` writes one; --config names it")
+    data = read_bytes(config, what="the configuration", codes=CONFIG, hint=hint)
     root = parse_yaml(data, problems)
     if root is None:
         problems.raise_any()

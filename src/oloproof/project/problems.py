@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
-from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
+from oloproof.errors import MOST_PROBLEMS, Problem, UsageError, counted
 from oloproof.project.codes import CONFIG, MORE, FileCodes
+
+MOST_OF_A_KIND = 10
+"""So many problems of a file with one code and one hint are told: a mistake that every row repeats hides no other."""
 
 
 class Place(Protocol):
@@ -42,18 +46,23 @@ class Problems:
 
 
 def refuse(found: Iterable[Problem]) -> None:
-    """Raise the problems, file by file as given and sorted by place within each; the first 50 and the number of the
-    others."""
+    """Raise the problems, file by file as given and sorted by place within each: the first 10 of a kind in a file, the
+    first 50 in all, and the number of the others."""
     unique = list(dict.fromkeys(found))
     files = {file: number for number, file in enumerate(dict.fromkeys(problem.file for problem in unique))}
     unique.sort(key=lambda problem: (files[problem.file], problem.line, problem.column))
     if not unique:
         return
-    if len(unique) > MOST_PROBLEMS:
-        more = len(unique) - MOST_PROBLEMS
-        noun = "problem" if more == 1 else "problems"
-        unique = [*unique[:MOST_PROBLEMS], Problem(MORE, f"and {more:,} more {noun}")]
-    raise UsageError(unique)
+    of_a_kind: Counter[tuple[str | None, str, str]] = Counter()
+    told: list[Problem] = []
+    for problem in unique:
+        kind = (problem.file, problem.code, problem.hint)
+        of_a_kind[kind] += 1
+        if of_a_kind[kind] <= MOST_OF_A_KIND and len(told) < MOST_PROBLEMS:
+            told.append(problem)
+    if len(told) < len(unique):
+        told.append(Problem(MORE, f"and {counted(len(unique) - len(told), 'more problem')}"))
+    raise UsageError(told)
 
 
 def read_bytes(path: Path, *, what: str, codes: FileCodes, hint: str = "") -> bytes:

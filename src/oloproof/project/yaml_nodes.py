@@ -54,7 +54,7 @@ def parse_yaml(data: bytes, problems: Problems) -> Node | None:
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         context = f" ({error.context})" if error.context else ""
         message = f"not valid YAML: {error.problem}{context}"
-        problems.on(line, column, problems.codes.syntax, message, hint=_syntax_hint(text, line, str(error.problem)))
+        problems.on(line, column, problems.codes.syntax, message, hint=_syntax_hint(text, line, column, error))
     except yaml.reader.ReaderError as error:
         line, column = position(text, int(error.position))
         character = f"U+{ord(text[error.position]):04X}" if error.position < len(text) else "a control character"
@@ -233,11 +233,19 @@ def _inset(event: Event) -> int | None:
     return inset if is_literal else None
 
 
-def _syntax_hint(text: str, line: int, problem: str) -> str:
-    lines = text.split("\n")
+def _syntax_hint(text: str, line: int, column: int, error: yaml.MarkedYAMLError) -> str:
+    lines, problem, context = text.split("\n"), str(error.problem), str(error.context)
     here = lines[line - 1] if line <= len(lines) else ""
     if here[: len(here) - len(here.lstrip())].count("\t") or "'\\t'" in problem:
         return "indent with spaces: YAML allows no tabs there"
-    if "mapping values" in problem:
+    if "mapping values" in problem and ": " in here[: column - 1]:
         return "a value that holds ': ' is written in quotes"
+    if "mapping values" in problem or "parsing a block" in context:
+        return "the keys of one mapping, or the items of one list, begin in the same column; a key ends in ': '"
+    if "parsing a flow" in context:
+        return "a bracket is not closed above, or a text that holds a comma, a colon or a bracket stands without quotes"
+    if "quoted scalar" in context and error.context_mark is not None:
+        return f"the quotation mark on line {error.context_mark.line + 1} is not closed"
+    if here[column - 1 : column] in ("@", "`"):
+        return f"a text that begins with {here[column - 1]} is written in quotes"
     return ""

@@ -92,6 +92,7 @@ class Answer(NamedTuple):
         )
 
 
+_NO_JSON = "is no JSON"
 _EVENTS = ("trace", "step", "check", "checkpoint")
 _decode = msgspec.json.Decoder(Line).decode
 
@@ -102,14 +103,17 @@ def question(order: RunCase) -> bytes:
     return msgspec.json.encode(asked) + b"\n"
 
 
-def answer(data: bytes, order: RunCase, failure: AttemptError | None = None, *, spare: int = 0) -> Answer:
+def answer(
+    data: bytes, order: RunCase, failure: AttemptError | None = None, *, spare: int = 0, remedy_for_text: str = ""
+) -> Answer:
     """What ``data``, all that a system answered, says of the case.
 
     ``failure`` is how the system ended otherwise than well: then there is no output that could be trusted, a last line
     that was cut short is nobody's fault, and what was streamed is a prefix. A document that came with a whole
     trajectory before that leaves it finished. What an error quotes is cut so many bytes later as ``spare`` says.
+    ``remedy_for_text`` is what to do about a line that is plain text.
     """
-    told = _Told(order, spare)
+    told = _Told(order, spare, remedy_for_text)
     wrong = told.read(data, is_cut=failure is not None)
     if wrong is None and told.document is None:
         wrong = "no document ended its answer" if data.strip() else "it answered nothing"
@@ -133,9 +137,10 @@ def answer(data: bytes, order: RunCase, failure: AttemptError | None = None, *, 
 class _Told:
     """An answer as far as it could be read."""
 
-    def __init__(self, order: RunCase, spare: int) -> None:
+    def __init__(self, order: RunCase, spare: int, remedy_for_text: str) -> None:
         self._order = order
         self._spare = spare
+        self._remedy = f"; {remedy_for_text}" if remedy_for_text else ""
         self._events: list[Event] = []
         self.document: Line | None = None
 
@@ -152,7 +157,7 @@ class _Told:
                 return None
             wrong = line if isinstance(line, str) else self._take(line)
             if wrong is not None:
-                return f"line {number} of its answer {wrong}"
+                return f"line {number} of its answer {wrong}{self._remedy if wrong.startswith(_NO_JSON) else ''}"
         return None
 
     def _take(self, line: Line) -> str | None:
@@ -250,6 +255,6 @@ def _line(text: bytes, spare: int) -> Line | str:
         hint = remedy(error, Line.__struct_fields__)
         return f"is no answer: {error}" + (f"; {hint}" if hint else "")
     except (MsgspecError, RecursionError) as error:
-        return f"is no JSON: {error}, in {text[: 60 + spare].decode(errors='replace')!r}"
+        return f"{_NO_JSON}: {error}, in {text[: 60 + spare].decode(errors='replace')!r}"
     repeated = repeated_key(text)
     return line if repeated is None else f"has the key {repeated!r} twice"

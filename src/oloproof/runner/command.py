@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import selectors
+import shlex
 import shutil
 import signal
 import subprocess
@@ -41,6 +42,8 @@ _LAST_LINE = 300
 _NODE_VERSION = re.compile(r"Node\.js v[\w.-]+")
 _NODE_ERROR = re.compile(r"(Uncaught )?[\w.]*Error\b")
 
+_REMEDY = "print what is no answer to standard error"
+
 
 @contextmanager
 def command_system(kind: CommandSystem, config: str) -> Iterator[Pool]:
@@ -65,7 +68,11 @@ def _refuse_unknown(kind: CommandSystem, config: str) -> None:
     if shutil.which(os.path.join(kind.directory, program) if is_path else program) is None:
         where = "is no program that may be run here" if is_path else "is no program on the PATH"
         words = program.split()
-        hint = f"each argument is an item of its own: [{', '.join(words)}]" if len(words) > 1 else ""
+        hint = ""
+        if len(words) > 1:
+            hint = f"each argument is an item of its own: [{', '.join(words)}]"
+        elif is_path and os.path.isfile(os.path.join(kind.directory, program)):
+            hint = f"`chmod +x {shlex.quote(program)}` allows it, or name what runs it before it: [sh, {program}]"
         raise UsageError(Problem("OLO409", f"system.command: {program!r} {where}", hint, file=config))
 
 
@@ -102,7 +109,7 @@ class _Command:
             with self._lock:
                 self._running.discard(process)
         spare = self._kind.spare_chars
-        said = answer(bytes(process.printed), order, failure, spare=spare)
+        said = answer(bytes(process.printed), order, failure, spare=spare, remedy_for_text=_REMEDY)
         log = kept_text(bytes(process.told), spare)
         return said.ran(order, duration_ms=(perf_counter() - started) * 1000, log=log)
 

@@ -188,6 +188,14 @@ def _names_given(parameters: list[inspect.Parameter], target: str) -> tuple[str,
     return tuple(names)
 
 
+def _other_than_a_verdict(returned: Any) -> str:
+    """What a function returned in the place of a verdict, with what to write where that is plain."""
+    if returned is None:
+        return "None: does every way through it end in a return?"
+    told = with_article(type(returned).__name__)
+    return f"{told}: compare it, as in `return score >= 0.5`" if isinstance(returned, (int, float)) else told
+
+
 def _judgment(returned: Any) -> Judgment:
     if returned is True:
         return PASS
@@ -196,7 +204,7 @@ def _judgment(returned: Any) -> Judgment:
     if not isinstance(returned, Verdict):
         if inspect.iscoroutine(returned):
             returned.close()
-        return _broken(f"an evaluator returns a bool or a Verdict, not {with_article(type(returned).__name__)}")
+        return _broken(f"an evaluator returns a bool or a Verdict, not {_other_than_a_verdict(returned)}")
     wrong = _wrong_in(returned)
     if wrong is not None:
         return _broken(f"Verdict.{wrong}")

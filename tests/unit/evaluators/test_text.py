@@ -96,3 +96,20 @@ def test_a_pattern_that_re2_refuses_is_refused(pattern: str, hint: bool, capfd: 
     assert raised.value.message.startswith(f"RE2 cannot compile {pattern!r}: ")
     assert ("engine: python" in raised.value.message) == hint
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("refunded", ": it is a text"),
+        (None, ": it is null"),
+        (True, ": it is a truth value"),
+        (4.5, ": it is a number"),
+        ({"anser": 1}, ""),
+        ([1], ""),
+    ],
+)
+def test_a_field_of_what_has_no_fields_is_told_with_what_it_is(output: Any, told: str) -> None:
+    judgment = Contains(field="answer", value="yes").judge(of_output(output))
+    assert (judgment.verdict, judgment.reason) == ("fail", "field_absent")
+    assert judgment.detail == f"the output has no answer{told}"

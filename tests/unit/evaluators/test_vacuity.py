@@ -8,6 +8,7 @@ import pytest
 
 from fakes.evidence import calls, of_steps
 from oloproof.evaluators import Vacuity
+from oloproof.evaluators.counting import ToolNotCalled
 from oloproof.evaluators.rule import AgentRule
 from oloproof.evaluators.text import Contains
 from oloproof.model.judgment import PASS, Judgment, excluded, missing
@@ -58,3 +59,20 @@ def test_a_rule_whose_trigger_never_came_says_nothing(rule: str, traces: list[st
         vacuity.see(evidence.reading, [evaluator.judge(evidence)])
     told = [text for text in vacuity.warnings() if "says nothing" in text]
     assert told == ([] if trigger is None else [f"criterion 'r' says nothing: in no case was there {trigger}"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "meant"),
+    [
+        ("lookup_ordr", "; did you mean 'lookup_order'?"),
+        ("Lookup_order", "; did you mean 'lookup_order'?"),
+        ("delete_order", ""),
+        ("lok", ""),
+    ],
+)
+def test_a_tool_that_nobody_called_is_told_beside_the_one_that_is_called_nearly_so(tool: str, meant: str):
+    evaluator = ToolNotCalled(tool_name=tool, criterion="c")
+    vacuity = Vacuity([evaluator])
+    evidence = of_steps(calls("lookup_order create_order"))
+    vacuity.see(evidence.reading, [evaluator.judge(evidence)])
+    assert vacuity.warnings() == (f"criterion 'c' names the tool '{tool}', which no case called{meant}",)

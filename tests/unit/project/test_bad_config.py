@@ -51,6 +51,8 @@ def rule(text: str, extra: str = "") -> str:
     return pol(f"{extra}  rules:\n    - {text}\n")
 
 
+TOKEN = "1:10: not valid YAML: found character that cannot start any token (while scanning for the next token) [OLO103]"
+COLUMN = "the keys of one mapping, or the items of one list, begin in the same column; a key ends in ': '"
 TABLE = [
     Bad("empty", "", ["1:1: the file is empty [OLO103]"], ""),
     Bad("comment", "# x\n", ["1:1: the file is empty [OLO103]"], ""),
@@ -61,7 +63,37 @@ TABLE = [
         "syntax",
         "version: 1\nproject: [a\n",
         ["3:1: not valid YAML: did not find expected ',' or ']' (while parsing a flow sequence) [OLO103]"],
-        "",
+        "a bracket is not closed above, or a text that holds a comma, a colon or a bracket stands without quotes",
+    ),
+    Bad(
+        "column",
+        "evaluators:\n  - {type: contains}\n - {type: regex}\n",
+        ["3:2: not valid YAML: did not find expected key (while parsing a block mapping) [OLO103]"],
+        COLUMN,
+    ),
+    Bad(
+        "inset",
+        "version: 1\n  project: p\n",
+        ["2:10: not valid YAML: mapping values are not allowed in this context [OLO103]"],
+        COLUMN,
+    ),
+    Bad(
+        "two-colons",
+        "version: 1\nproject: a: b\n",
+        ["2:11: not valid YAML: mapping values are not allowed in this context [OLO103]"],
+        "a value that holds ': ' is written in quotes",
+    ),
+    Bad(
+        "open-quote",
+        'version: 1\nproject: "p\ndataset: d\n',
+        ["4:1: not valid YAML: found unexpected end of stream (while scanning a quoted scalar) [OLO103]"],
+        "the quotation mark on line 2 is not closed",
+    ),
+    Bad(
+        "at",
+        "project: @p\n",
+        [TOKEN],
+        "a text that begins with @ is written in quotes",
     ),
     Bad(
         "tab",

@@ -339,7 +339,7 @@ TABLE = [
         "syn.yaml",
         "- {id: a\n",
         [":2:1: not valid YAML: did not find expected ',' or '}' (while parsing a flow mapping) [OLO203]"],
-        "",
+        "a bracket is not closed above, or a text that holds a comma, a colon or a bracket stands without quotes",
     ),
     Bad(
         "docs.yaml",
@@ -451,10 +451,21 @@ def test_every_problem_is_told_where_it_is(bad: Bad, tmp_path: Path, monkeypatch
 )
 def test_fifty_problems_are_enough(rows: int, more: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    problems = problems_of("d.jsonl", "{}\n" * rows).problems
+    each_its_own = "".join(f'{{"id": {number}}}\n' for number in range(rows))
+    problems = problems_of("d.jsonl", each_its_own).problems
     assert [problem.line for problem in problems[:50]] == list(range(1, 51))
     assert str(problems[50]) == f"and {more} [OLO100]"
     assert len(problems) == 51
+
+
+def test_a_mistake_that_every_row_repeats_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    problems = problems_of("d.jsonl", "{}\n" * 100 + '{"id": 7}\n').problems
+    assert [problem.line for problem in problems] == [*range(1, 11), 101, 0]
+    assert [str(problem) for problem in problems[-2:]] == [
+        "d.jsonl:101:8: id must be a string, found the integer 7 [OLO207]",
+        "and 90 more problems [OLO100]",
+    ]
 
 
 def test_a_dataset_that_vanished_after_the_configuration_was_read(

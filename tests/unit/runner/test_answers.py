@@ -35,6 +35,17 @@ def refusal(*values: Any) -> str:
     return said.error.message
 
 
+def test_what_to_do_about_plain_text_is_told_of_plain_text_alone() -> None:
+    def told(data: bytes) -> str:
+        error = answer(data, ASKED, remedy_for_text="print it elsewhere").error
+        assert error is not None
+        return error.message
+
+    assert told(b"starting up\n").endswith("in 'starting up'; print it elsewhere")
+    assert told(b'{"output": 1}\ndone\n').endswith("in 'done'; print it elsewhere")
+    assert "elsewhere" not in told(b"{}\n")
+
+
 def test_the_question_is_one_line_without_what_is_expected() -> None:
     assert question(ASKED).endswith(b"}\n")
     assert json.loads(question(ASKED)) == {

@@ -55,8 +55,11 @@ def test_a_bool_or_a_verdict_is_the_judgment(tmp_path, returned, judgment):
 @pytest.mark.parametrize(
     ("body", "detail"),
     [
-        ("return None", "an evaluator returns a bool or a Verdict, not a NoneType"),
-        ("return 1", "an evaluator returns a bool or a Verdict, not an int"),
+        (
+            "return None",
+            "an evaluator returns a bool or a Verdict, not None: does every way through it end in a return?",
+        ),
+        ("return 1", "an evaluator returns a bool or a Verdict, not an int: compare it, as in `return score >= 0.5`"),
         ("return 'pass'", "an evaluator returns a bool or a Verdict, not a str"),
         ("return asyncio.sleep(0)", "an evaluator returns a bool or a Verdict, not a coroutine"),
         ("return Verdict(1)", "Verdict.passed is an int, not exactly a bool"),

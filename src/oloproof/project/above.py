@@ -1,0 +1,18 @@
+"""Where a configuration lies that is not where it is looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def hint_above(config: Path, *, otherwise: str) -> str:
+    """What to do about a configuration that is not there: name the nearest one in a directory above, or ``otherwise``.
+    One that was named with a directory is looked for nowhere else."""
+    if config.parent != Path():
+        return otherwise
+    home = Path.cwd()
+    for count, directory in enumerate(home.parents, 1):
+        if (directory / config.name).is_file():
+            up = Path(*[".."] * count)
+            return f"there is one in a directory above: --config {up / config.name}"
+    return otherwise
