@@ -9,8 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import Option
+from msgspec.structs import replace
 
 from fakes.projects import RIGHT, Done, Row, answered, case, oloproof, project, spawned, write_lines
+from oloproof.cli import run_command
+from oloproof.cli.asked import OPTIONS
+from oloproof.pipeline import stored_report
+from oloproof.pipeline.world import VALUED, name_of_baseline
+from oloproof.store import Store
 
 pytestmark = pytest.mark.usefixtures("system_at_hand")
 
@@ -354,6 +361,31 @@ def test_a_judged_run_names_its_baseline_too(saved: Path) -> None:
     for baseline in ("base.json", "latest"):
         (hint,) = hints(oloproof(saved, "judge", "traces.jsonl", "--baseline", baseline))
         assert pasted(saved, hint).code == 0, hint
+
+
+def test_a_case_that_is_called_like_an_option_names_no_baseline(saved: Path) -> None:
+    """Nor does it hide the one that is named, wherever it stands."""
+    oloproof(saved, "run", "--baseline", "base.json")
+    named, path = ["--baseline", str(saved / "base.json")], str(saved / "cases.jsonl")
+    with Store.open(saved / ".oloproof", create=False) as store:
+        found = stored_report(store, store.find("latest"), None)
+        for words, name in (
+            (["--case", "--baseline", *named], "base.json"),
+            ([*named, "--case", "--baseline", "--case", path], "base.json"),
+            (["--case", "--baseline", path, "--no-gate"], found.comparison and found.comparison.baseline),
+        ):
+            asked = replace(found, run=replace(found.run, asked=tuple(words)))
+            assert Path(name_of_baseline(store, asked)).name == name
+
+
+def test_what_the_next_word_belongs_to_is_what_the_command_says() -> None:
+    takes = {
+        name
+        for each in run_command.command.params
+        if isinstance(each, Option) and not each.is_flag
+        for name in each.opts
+    }
+    assert [option for option in OPTIONS if option in takes] == list(VALUED)
 
 
 def test_a_baseline_that_is_gone_is_named_by_nothing(saved: Path) -> None:

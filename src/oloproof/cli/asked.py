@@ -14,20 +14,9 @@ from oloproof.model.project import METADATA_PREFIX, SliceKind
 from oloproof.model.run import Run
 from oloproof.model.selection import MetadataValue, Selection
 from oloproof.pipeline import Baseline, Request
-from oloproof.pipeline.world import BASELINE
+from oloproof.pipeline.world import BASELINE, VALUED
 
-OPTIONS = (
-    "--case",
-    "--slice",
-    "--limit",
-    "--trials",
-    BASELINE,
-    "--stop-early",
-    "--seed",
-    "--no-gate",
-    "--in-process",
-    "--reuse",
-)
+OPTIONS = (*VALUED, "--stop-early", "--no-gate", "--in-process", "--reuse")
 """The options that say which run is made, by their long names."""
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 
 from oloproof.errors import OloproofError, Problem, UsageError
@@ -18,6 +18,8 @@ CONFIG = "oloproof.yaml"
 STORE = ".oloproof"
 BASELINE = "--baseline"
 """The option that names one, in the words of the command line that a run keeps."""
+VALUED = ("--case", "--slice", "--limit", "--trials", BASELINE, "--seed")
+"""The options among those words that the next word belongs to, whatever it looks like; the others are flags."""
 
 
 def open_store(config: Path, *, create: bool) -> Store:
@@ -48,7 +50,7 @@ def name_of_baseline(store: Store, report: Report) -> str:
     no baseline, or neither is to be found (any more)."""
     if report.comparison is None:
         return ""
-    file, name = Path(dict(pairwise(report.run.asked)).get(BASELINE, "")), report.comparison.baseline
+    file, name = Path(_valued(report.run.asked).get(BASELINE, "")), report.comparison.baseline
     try:
         if file.is_absolute() and file.is_file():
             here = Path.cwd()
@@ -56,6 +58,15 @@ def name_of_baseline(store: Store, report: Report) -> str:
         return name if store.find(name).id == name else ""
     except (OloproofError, OSError):  # nobody may look there, or where we stood is gone
         return ""
+
+
+def _valued(words: Sequence[str]) -> dict[str, str]:
+    """The options that have a value, with the last one that each is given. A case may be called like an option."""
+    found, rest = {}, iter(words)
+    for word in rest:
+        if word in VALUED:
+            found[word] = next(rest, "")
+    return found
 
 
 def real_ports(store: Store) -> Ports:
