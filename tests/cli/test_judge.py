@@ -77,8 +77,8 @@ def test_a_recording_without_a_case_is_refused_where_it_stands(tmp_path: Path) -
     directory = recorded(tmp_path, recording("c1"), recording("c9"), recording("c2"), recording("c8"))
     done = oloproof(directory, "judge")
     assert done.code == 2
-    assert "traces.jsonl:2: a recording of 'c9', and the dataset has no such case [OLO311]" in done.lines
-    assert "traces.jsonl:4: a recording of 'c8', and the dataset has no such case [OLO311]" in done.lines
+    told = "a recording of 'c9', and the dataset has no such case; the same of 1 more recording, of 'c8' [OLO311]"
+    assert f"traces.jsonl:2: {told}" in done.lines
     assert [run["status"] for run in oloproof(directory, "runs", "--json").json["runs"]] == ["broken"]
     assert oloproof(directory, "gate", "latest").code == 5
 
@@ -100,7 +100,18 @@ def test_a_file_that_is_named_twice_is_refused(tmp_path: Path, again: str) -> No
     (directory / "same.jsonl").symlink_to("traces.jsonl")
     done = oloproof(directory, "judge", "traces.jsonl", again)
     assert done.code == 2
-    assert f"{Path(again)}:1: case 'c1', trial 1, was recorded already at traces.jsonl:1 [OLO310]" in done.lines
+    told = "case 'c1', trial 1, was recorded already at traces.jsonl:1; the same of 1 more recording, of 'c2' [OLO310]"
+    assert [line for line in done.lines if "OLO310" in line] == [f"{Path(again)}:1: {told}"]
+
+
+def test_recordings_of_another_dataset_are_told_once(tmp_path: Path) -> None:
+    """And not with as many lines as there are recordings, each of which says the same."""
+    rows = [recording(f"d{number}") for number in range(60)] + [recording("d0", trial=2), recording("d1", trial=1)]
+    done = oloproof(recorded(tmp_path, *rows, cases=answered("yes")), "judge", "--json")
+    assert [(each["code"], each["line"], each["message"].partition("; ")[2]) for each in done.json["problems"]] == [
+        ("OLO311", 1, "the same of 61 more recordings, of 'd1', 'd2', 'd3' …"),
+        ("OLO310", 62, ""),
+    ]
 
 
 def test_recordings_as_their_own_dataset_are_gated_only_with_the_number_that_must_be_there(tmp_path: Path) -> None:

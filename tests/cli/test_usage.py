@@ -182,11 +182,11 @@ def test_a_command_line_that_cannot_be_obeyed(tmp_path: Path, arguments: list[st
 
 def test_a_hint_that_many_problems_have_is_told_once(tmp_path: Path) -> None:
     directory = project(tmp_path, cases=answered("yes"), system={"recorded": "t.jsonl"})
-    strangers = [{"case": f"s{n}", "output": {}, "trajectory": {"steps": []}} for n in range(3)]
-    write_lines(directory / "t.jsonl", strangers)
+    nameless = [{"case": "", "output": {}, "trajectory": {"steps": []}} for _ in range(3)]
+    write_lines(directory / "t.jsonl", nameless)
     done = oloproof(directory, "judge")
-    assert sum("[OLO311]" in line for line in done.lines) == 3
-    assert [line for line in done.lines if "own ids" in line] == done.lines[-1:]
+    assert sum("an empty id" in line for line in done.lines) == 3
+    assert [line for line in done.lines if "name the case" in line] == done.lines[-1:]
     assert [problem["hint"] for problem in oloproof(directory, "judge", "--json").json["problems"]].count(None) == 0
 
 

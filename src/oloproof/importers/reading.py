@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct
 
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers import codes
+from oloproof.importers.alike import MOST_NAMED, Alike
 from oloproof.importers.builder import LOSSES as SHARED_LOSSES
 from oloproof.importers.documents import too_deep
 from oloproof.importers.format import Importer, Item, Lost, Run
@@ -120,6 +121,16 @@ class Import:
         """Each kind of loss in each file: the file, the kind, how often, and what it means."""
         return ((file, *told) for file, counts in self.files.items() for told in counts.told_losses())
 
+    def told_losses(self) -> Iterator[str]:
+        """Each kind of loss once, with the files in which it occurred, a few of them by name."""
+        kinds: dict[tuple[str, str], dict[str, int]] = {}
+        for file, kind, count, meaning in self.losses:
+            kinds.setdefault((kind, meaning), {})[file] = count
+        for (_, meaning), counts in kinds.items():
+            named = ", ".join(list(counts)[:MOST_NAMED])
+            others = f" and {len(counts) - MOST_NAMED:,} more files" if len(counts) > MOST_NAMED else ""
+            yield f"{named}{others}: not carried over: {sum(counts.values()):,} × {meaning}"
+
     def refuse_losses(self) -> None:
         """UsageError with every loss (``--strict``)."""
         problems = [
@@ -136,11 +147,12 @@ class Import:
         """
         problems: list[Problem] = []
         for case, run in named(self._runs(problems), self._stems):
-            trial = self._trials.of(case, run, problems)
-            if not problems:
+            trial = self._trials.of(case, run)
+            if not problems and not self._trials.twice:
                 yield self._imported(case, trial, run)
             if len(problems) >= MOST_PROBLEMS:
                 break
+        problems += self._trials.twice.problems()
         if not problems and any(counts.summary.trajectories for counts in self.files.values()):
             problems += [lookup.absent for lookup in self._lookups if lookup in self._absent]
         if problems:
@@ -195,10 +207,11 @@ class _Trials:
     """Which trials there were of each case, and where."""
 
     def __init__(self) -> None:
+        self.twice = Alike()
         self._places: dict[tuple[str, int], tuple[str, int]] = {}
         self._last: dict[str, int] = {}
 
-    def of(self, case: str, run: Run, problems: list[Problem]) -> int:
+    def of(self, case: str, run: Run) -> int:
         """The number of the run: its own, which must be new, or the next of its case."""
         last = self._last.get(case, 0)
         trial = run.trial if run.trial is not None and 1 <= run.trial <= MOST_TRIALS else last + 1
@@ -208,7 +221,7 @@ class _Trials:
             where = f"{first[0]}:{first[1]}" if first[1] else first[0]
             what = f"case {case!r}, trial {trial}, was recorded already in {where}"
             hint = "read files of the same cases one by one; `oloproof compare` holds two such runs against each other"
-            problems.append(Problem(codes.RECORDED_TWICE, what, hint, file=run.file, line=run.line))
+            self.twice.add(Problem(codes.RECORDED_TWICE, what, hint, file=run.file, line=run.line), case=case)
         self._last[case] = max(last, trial)
         return trial
 

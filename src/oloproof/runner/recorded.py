@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from oloproof.errors import MOST_PROBLEMS, Problem, UsageError
 from oloproof.importers import codes, recordings
+from oloproof.importers.alike import Alike
 from oloproof.inputs import READ_AT_ONCE
 from oloproof.model.case import Attempt, AttemptError, Case
 from oloproof.model.evidence import CaseProblem
@@ -72,8 +73,7 @@ class Recordings:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is odd with the recordings that were read so far."""
-        losses = [] if self._import is None else list(self._import.losses)
-        told = [f"{file}: not carried over: {count} × {meaning}" for file, _, count, meaning in losses]
+        told = [] if self._import is None else list(self._import.told_losses())
         if self._ignored:
             noun, verb = ("recording", "brings") if self._ignored == 1 else ("recordings", "bring")
             told.append(
@@ -101,6 +101,7 @@ class Recordings:
         seen = Fingerprints()
         highest = 1
         problems: list[Problem] = []
+        alike = Alike()
         keys: dict[str, tuple[str, Case]] = {}
         most = self._project.trials or MOST_TRIALS
         for place, recording, source in self._read():
@@ -114,13 +115,16 @@ class Recordings:
             else:
                 case = self._joined.find(recording.case)
                 self._ignored += brings_a_case(recording)
-            if case is None or recording.trial > most or self._own_dataset:
-                problems += self._problems(place, recording, case, source)
+            if case is None or recording.trial > most:
+                alike.add(self._joins_nothing(place, recording, most=most), case=recording.case)
+            elif self._own_dataset:
+                problems += self._problems(place, case, source)
                 if len(problems) >= MOST_PROBLEMS:
                     break
-            if case is not None and not problems:
+            if case is not None and not problems and not alike:
                 yield Attempted(case, to_attempt(recording), source)
-        problems += self._recorded_twice(seen.repeated())
+        self._find_recorded_twice(seen.repeated(), alike)
+        problems += alike.problems()
         if problems:
             raise UsageError(sorted(problems, key=lambda problem: problem.line)[:MOST_PROBLEMS])
         for file, case in keys.values():
@@ -177,7 +181,7 @@ class Recordings:
             return
         counts = Counter(case_id for case_id, _ in seen)
         first: dict[str, tuple[str, tuple[str, int]]] = {}
-        problems: list[Problem] = []
+        alike = Alike()
         lacking: list[Case] = []
         for place, recording, _ in self._read_again():
             case = to_case(recording)
@@ -192,14 +196,14 @@ class Recordings:
                 where = f"{known_at[0]}:{known_at[1]}"
                 what = f"case {case.id!r}, trial {recording.trial}, is another case than at {where}"
                 hint = "give every trial of a case the same input, expected and cluster"
-                problems.append(Problem("OLO632", what, hint, file=place[0], line=place[1]))
-        if problems:
-            raise UsageError(problems[:MOST_PROBLEMS])
+                alike.add(Problem("OLO632", what, hint, file=place[0], line=place[1]), case=case.id)
+        if alike:
+            raise UsageError(alike.problems())
         yield from lacking
 
-    def _recorded_twice(self, hashes: Collection[int]) -> Iterator[Problem]:
-        """The recordings whose case and trial have one before, among those that have one of these hashes. All are read
-        again for it."""
+    def _find_recorded_twice(self, hashes: Collection[int], alike: Alike) -> None:
+        """Tell of the recordings whose case and trial have one before, among those that have one of these hashes. All
+        are read again for it."""
         first: dict[tuple[str, int], tuple[str, int]] = {}
         for (file, line), recording, _ in self._read_again() if hashes else ():
             key = recording.case, recording.trial
@@ -208,28 +212,24 @@ class Recordings:
             if key in first:
                 before, at = first[key]
                 what = f"case {recording.case!r}, trial {recording.trial}, was recorded already at {before}:{at}"
-                yield Problem(codes.RECORDED_TWICE, what, "number the trials of a case 1, 2, 3 …", file=file, line=line)
+                hint = "number the trials of a case 1, 2, 3 …"
+                problem = Problem(codes.RECORDED_TWICE, what, hint, file=file, line=line)
+                alike.add(problem, case=recording.case)
             first.setdefault(key, (file, line))
 
-    def _problems(
-        self,
-        place: tuple[str, int],
-        recording: Recording,
-        case: Case | None,
-        source: SourceRef | None,
-    ) -> list[Problem]:
-        """What is wrong with a recording."""
+    def _joins_nothing(self, place: tuple[str, int], recording: Recording, *, most: int) -> Problem:
+        """Why a recording is of no case and trial that there may be."""
         file, line = place
-        most = self._project.trials or MOST_TRIALS
         if recording.trial > most:
             what = f"trial {recording.trial:,} of case {recording.case!r}, and a case has at most {most:,}"
             hint = "number the trials of a case 1, 2, 3 …, and write `trials:`, how many they are"
-            return [Problem("OLO631", what, hint, file=file, line=line)]
-        if case is None:
-            what = f"a recording of {recording.case!r}, and the dataset has no such case"
-            return [Problem("OLO311", what, "record the dataset's cases under their own ids", file=file, line=line)]
-        if not self._own_dataset:
-            return []
+            return Problem("OLO631", what, hint, file=file, line=line)
+        what = f"a recording of {recording.case!r}, and the dataset has no such case"
+        return Problem("OLO311", what, "record the dataset's cases under their own ids", file=file, line=line)
+
+    def _problems(self, place: tuple[str, int], case: Case, source: SourceRef | None) -> list[Problem]:
+        """What is wrong with the case that a recording brings."""
+        file, line = place
         wrongs = (wrong for evaluator in self._project.evaluators for wrong in evaluator.case_problems(case))
         return [
             Problem("OLO312", f"case {case.id!r}: {wrong}", wrong.hint, file, line, _column(place, source, wrong))

@@ -72,6 +72,22 @@ def test_a_trial_that_says_its_number_twice_is_refused() -> None:
     ]
 
 
+def test_trials_that_are_there_twice_are_told_once() -> None:
+    runs = [{"id": name, "trial": 1, "messages": RUN} for name in "abcdef"]
+    told = "case 'a', trial 1, was recorded already in a.json:1; the same of 5 more recordings, of 'b', 'c', 'd' …"
+    assert codes(name="openai", files_by_name={"a.json": as_lines(*runs, *runs)}) == [("OLO310", told)]
+
+
+def test_what_is_lost_in_many_files_is_told_once() -> None:
+    lost = {"messages": [*RUN, {"role": "tool", "tool_call_id": "gone", "content": "x"}]}
+    sources = [Memory(as_lines(lost), f"{name}.json") for name in "abcde"]
+    found = Import(sources, "openai")
+    list(found.recordings())
+    (told,) = [line for line in found.told_losses() if "answer no recorded call" in line]
+    lost_in_all = "not carried over: 5 × results that answer no recorded call"
+    assert told == f"a.json, b.json, c.json and 2 more files: {lost_in_all}"
+
+
 @pytest.mark.parametrize("trial", [0, -1, 10**9, "1", True])
 def test_a_number_that_is_no_trial_is_not_taken(trial: Any) -> None:
     assert imported("openai", {"id": "c", "trial": trial, "messages": RUN}).names == [("c", 1)]
