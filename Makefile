@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo venv test static docs check test-world bench bench-public clean
+.PHONY: help demo venv test static docs check test-world test-lowest bench bench-public clean
 
 help: ## Say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -77,6 +77,13 @@ test-world: $(VENV)/.installed-world ## Run the tests that kill processes, need 
 	@$(BIN)/python -m compileall -q src
 	OLOPROOF_DEEP=1 $(BIN)/pytest -q -n 2 $(wildcard $(WORLD)) $(LAWS)
 
+# In an environment of its own. The oracles want newer functions of scipy.stats than anything that is shipped does.
+test-lowest: venv ## Run the tests with the oldest libraries that pyproject.toml allows
+	$(BIN)/python -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable '.[dev]'
+	.venv-lowest/bin/python -m pytest -q -n 2 $(WORLD:%=--ignore=%) --ignore=tests/oracles
+
 bench: $(VENV)/.installed-world ## Print the benchmarks' ratios
 	@for name in startup run judge redact many rules compare plan imports page view runtime service; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
@@ -84,5 +91,5 @@ bench-public: venv ## Compare with public tools, which are installed for it; tak
 	$(BIN)/python benchmarks/public_tools.py
 
 clean: ## Remove what the targets made
-	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache examples/*/.oloproof
+	rm -rf $(VENV) .venv-lowest site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache examples/*/.oloproof
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -139,7 +139,7 @@ def test_a_configuration_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["run", "--frob"], "No such option '--frob'."),
+        (["run", "--frob"], "No such option"),
         (["run", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range 1<=x<=2147483647."),
         (["frob"], "No such command 'frob'."),
         (["eval"], "No such command 'eval'. Did you mean 'run'?"),

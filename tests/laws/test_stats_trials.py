@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oloproof.stats import proportion
@@ -189,6 +189,7 @@ def test_one_trial_a_case_is_an_exact_proportion_too(outcomes: list[bool], missi
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(cases, max_size=15), metrics, st.integers(1, 3))
+@example([Trials(1, 2), *[Trials(3, 3, 2)] * 3], "pass_at_k", 2)
 def test_counted_clusters_are_the_cases(suite: list[Trials], metric: Metric, k: int) -> None:
     counted_suite = [((case,), suite.count(case)) for case in dict.fromkeys(suite)]
     assert of_clusters(counted_suite, metric=metric, k=k) == pytest.approx(

@@ -13,7 +13,7 @@ passes for the upper one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from math import fsum, prod
 from typing import Literal, NamedTuple
 
@@ -67,7 +67,13 @@ def estimate_of_clusters(clusters: Clusters, *, metric: Metric, k: int = 1) -> f
         if passed + failed >= k
     ]
     cases = sum(count for _, _, count in observed)
-    return fsum(value(passed, trials, k) * count for passed, trials, count in observed) / cases if cases else None
+    total = fsum(part for passed, trials, count in observed for part in _times(value(passed, trials, k), count))
+    return total / cases if cases else None
+
+
+def _times(value: float, count: int) -> Iterator[float]:
+    """What adds up to ``count`` values exactly, so that it does not matter how a suite is counted."""
+    return (value * (1 << bit) for bit in range(count.bit_length()) if count >> bit & 1)
 
 
 def interval(
