@@ -50,11 +50,13 @@ class Asked(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What a model answered: its text (None: none) and the calls that it asked for. ``cut_off``: it had more to say."""
+    """What a model answered: its text (None: none) and the calls that it asked for. ``cut_off``: it had more to say.
+    ``unknown``: so many items are of no known kind."""
 
     content: Json
     asked: Sequence[Asked] = ()
     cut_off: bool = False
+    unknown: int = 0
 
 
 class Span(Struct, kw_only=True):

@@ -103,6 +103,7 @@ class Teller:
             return
         builder = self.builder
         builder.turn()
+        builder.losses["unknown_kinds"] += 0 if span.answer is None else span.answer.unknown
         facts: Facts = {**who, "tokens": span.tokens, "latency_ms": span.latency_ms}
         content = None if span.answer is None else span.answer.content
         asked = () if span.answer is None else span.answer.asked

@@ -13,6 +13,8 @@ from oloproof.model.values import Json
 
 CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
 THINKING: Final = ("thinking", "redacted_thinking")
+SHOWN: Final = ("text", "image", "document", "search_result", "container_upload", "compaction")
+"""What is neither a call nor a result, and is no step unless it has a text."""
 
 
 def blocks_of(message: Json) -> list[Any]:
@@ -25,6 +27,17 @@ def blocks_of(message: Json) -> list[Any]:
 def is_call(block: Json) -> bool:
     """A call of a tool, of the client's or the server's."""
     return isinstance(block, dict) and block.get("type") in CALLS
+
+
+def is_result(block: Json) -> bool:
+    """A result of a tool, of the client's or the server's."""
+    return isinstance(block, dict) and text_id(block.get("type")).endswith("tool_result")
+
+
+def unread(builder: Builder, block: Json) -> None:
+    """Count a block that is told as no step: known to be none, or of no known kind."""
+    is_shown = isinstance(block, dict) and block.get("type") in SHOWN
+    builder.losses["other_content" if is_shown else "unknown_kinds"] += 1
 
 
 def tell_result(builder: Builder, block: dict[str, Any], inside: Call | None = None) -> None:

@@ -26,6 +26,7 @@ UNNAMED_TOOL: Final = "(unnamed)"
 LOSSES: Final[Mapping[str, str]] = {
     "unparsable_arguments": "calls whose arguments are no JSON object: kept as written, unknown to argument checks",
     "results_without_call": "results that answer no recorded call",
+    "unknown_kinds": "entries of kinds that are not known, which may be calls or results: the run is truncated",
     "calls_without_name": f"calls that name no tool: kept as calls of {UNNAMED_TOOL}",
     "handoffs_without_receiver": "hand-offs that do not say to whom, or to oneself: left out",
     "unnamed_agents": "runs in which agents are named on some steps only: the names are left out",
@@ -198,9 +199,9 @@ class Builder:
         terminal_status: TerminalStatus = "unknown",
         step_limit: int | None = None,
     ) -> Trajectory:
-        """The record. ``truncated`` is never guessed: the file says so, or a call that nothing answers proves it, or a
-        result of a call that is not there: what was done is not all recorded."""
-        truncated = truncated or self._lacks_call
+        """The record. ``truncated`` is never guessed: the file says so, or a call that nothing answers proves it, or
+        a result of a call that is not there, or what is of no known kind: what was done may not all be recorded."""
+        truncated = truncated or self._lacks_call or self.losses["unknown_kinds"] > 0
         if self._agents:
             self._name_agents()
         if step_limit is not None and (step_limit < 0 or (len(self.steps) > step_limit and not truncated)):

@@ -25,6 +25,12 @@ LOSSES: Final[Mapping[str, str]] = {
 _READ = frozenset(
     {"role", "content", "name", "refusal", "tool_calls", "tool_call_id", "tool_call_ids", "function_call"}
 )
+_SHOWN = (
+    *("audio", "document", "document_url", "file", "image", "image_url", "input_audio", "input_file", "input_image"),
+    *("input_text", "output_text", "reasoning", "redacted_thinking", "reference", "refusal", "text", "thinking"),
+    *("video", "video_url"),
+)
+"""Parts of a content that are neither calls nor results."""
 _SYSTEM = ("system", "developer")
 _RESULT = ("tool", "function")
 
@@ -96,6 +102,8 @@ class Chat:
             )
         if isinstance(message.get("content"), list) and not message.get("tool_calls"):
             refuse_blocks(message)
+            kinds = (block.get("type", "text") for block in message["content"] if isinstance(block, dict))
+            self.losses["unknown_kinds"] += sum(kind not in _SHOWN for kind in kinds)
         self.last = message
         if not message.keys() <= _READ:
             unread = sum(value is not None for key, value in message.items() if key not in _READ)

@@ -32,7 +32,12 @@ _KINDS: Final = {
 }
 _ROLES: Final = {"ai": "assistant", "human": "user"}
 _TEXTS: Final = ("text", "output_text", "input_text")
+_RUN_BY_SERVERS: Final = ("server_tool_use", "server_tool_call")
 _CALLS: Final = ("tool_use", "tool_call", "function_call", "server_tool_use", "input_json_delta", "tool_call_chunk")
+_SHOWN: Final = (
+    *("audio", "citation", "compaction", "document", "file", "image", "image_url", "input_audio", "input_file"),
+    *("input_image", "json", "media", "refusal", "search_result", "text", "text-plain", "video"),
+)
 _THINKING: Final = ("thinking", "redacted_thinking", "reasoning", "reasoning_content")
 
 
@@ -85,11 +90,13 @@ class Message(Struct, frozen=True):
                 case {"type": str(kind), "text": str(text)} if kind in _TEXTS:
                     texts.append(text)
                 case {"type": str(kind)} if kind in _CALLS:
-                    pass
+                    told["unknown_kinds"] += kind in _RUN_BY_SERVERS
                 case {"type": str(kind)} if kind in _THINKING:
                     told["reasoning"] += 1
-                case _:
+                case {"type": str(kind)} if kind in _SHOWN:
                     told["other_content"] += 1
+                case _:
+                    told["unknown_kinds"] += 1
         if losses is not None:
             losses.update(told)
         return "".join(texts)

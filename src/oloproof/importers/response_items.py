@@ -22,6 +22,7 @@ ANSWERED_LATER: Final = (
     "local_shell_call",
     "shell_call",
 )
+OUTPUTS: Final = tuple(f"{kind}_output" for kind in ANSWERED_LATER)
 ANSWERED_INSIDE: Final[Mapping[str, str | None]] = {
     "code_interpreter_call": "outputs",
     "file_search_call": "results",
@@ -32,6 +33,15 @@ ANSWERED_INSIDE: Final[Mapping[str, str | None]] = {
 """Tools that ran before the item was written, and where it holds the result (None: nowhere)."""
 _ENVELOPE: Final = frozenset({"type", "id", "call_id", "status", "name", "error", "output", "agent", "phase"})
 KNOWN: Final = (*ANSWERED_LATER, *ANSWERED_INSIDE)
+NO_CALL: Final = (
+    "compaction",
+    "mcp_approval_request",
+    "mcp_approval_response",
+    "mcp_list_tools",
+    "message",
+    "reasoning",
+)
+"""Other items that are known to be no calls."""
 
 
 def asked_of(item: dict[str, Any]) -> Asked:
@@ -55,7 +65,14 @@ def answer_of(response: dict[str, Any]) -> Answer | None:
     objects = [object_of(item) for item in items]
     texts = [text for item in objects if item.get("type") == "message" for text in _texts(item)]
     asked = [asked_of(item) for item in objects if item.get("type") in KNOWN]
-    return Answer("".join(texts) or None, asked, cut_off=response.get("status") in UNFINISHED)
+    unknown = sum(not is_known(item) for item in objects)
+    return Answer("".join(texts) or None, asked, cut_off=response.get("status") in UNFINISHED, unknown=unknown)
+
+
+def is_known(item: dict[str, Any]) -> bool:
+    """Whether an item is a call, or known to be none."""
+    kind = text_id(item.get("type"))
+    return kind in (*KNOWN, *NO_CALL) or (not kind and "role" in item)
 
 
 def _texts(message: dict[str, Any]) -> Iterable[str]:

@@ -27,6 +27,9 @@ from oloproof.model.values import Json
 USER: Final = "user"
 TRANSFERS: Final = ("transfer_to_agent", "transfer_to_other_agent")
 MAX_TOKENS: Final = "MAX_TOKENS"
+_NO_STEP: Final = {"inline_data", "file_data", "executable_code", "code_execution_result"}
+"""What a part may be that is told as no step."""
+_BESIDE: Final = {"thought", "thought_signature", "video_metadata", "media_resolution", "part_metadata", "text"}
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 
 LOSSES: Final[Mapping[str, str]] = {
@@ -100,7 +103,7 @@ def _session(session: Mapping[str, Any], file: str, line: int) -> Run:
             last = _snake(event)
             _event(last, builder)
         else:
-            builder.losses["no_events"] += 1
+            builder.losses["unknown_kinds" if isinstance(event, dict) else "no_events"] += 1
     cut_off = MAX_TOKENS in (last.get("finish_reason"), last.get("error_code"))
     failed = None if cut_off else last.get("error_code")
     facts = {key: whole.get(key) for key in ("id", "app_name", "user_id")}
@@ -144,7 +147,8 @@ def _event(event: Fields, builder: Builder) -> None:
             builder.losses["reasoning"] += 1
             continue
         elif not isinstance(text, str):
-            builder.losses["other_content"] += 1
+            is_known = part.keys() <= _NO_STEP | _BESIDE
+            builder.losses["other_content" if is_known else "unknown_kinds"] += 1
             continue
         elif author == USER:
             builder.hear({"role": USER, "content": text})

@@ -108,6 +108,7 @@ def _message(message: Fields, builder: Builder, waiting: _Waiting) -> None:
         case "tool":
             _result(message, content, builder, waiting)
         case role:
+            builder.losses["unknown_kinds"] += role != "user" or bool(message.get("tool_calls"))
             builder.hear({"role": text_id(role), "content": content})
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from oloproof.importers.blocks import THINKING, blocks_of, is_call, tell_result, tokens_of
+from oloproof.importers.blocks import THINKING, blocks_of, is_call, is_result, tell_result, tokens_of, unread
 from oloproof.importers.builder import Builder
 from oloproof.importers.conversations import (
     Conversation,
@@ -162,7 +162,7 @@ class _Teller:
                 case _ if is_call(block):
                     self._call(block, tokens, together=together)
                     self.answered = False
-                case {"type": str(kind)} if kind.endswith("tool_result"):
+                case _ if is_result(block):
                     tell_result(builder, block)
                     self.answered = False
                     continue
@@ -170,7 +170,7 @@ class _Teller:
                     builder.losses["reasoning"] += 1
                     continue
                 case _:
-                    builder.losses["other_content"] += 1
+                    unread(builder, block)
                     continue
             tokens = None if tokens is None else 0  # those of the whole answer stand on its first step
 
@@ -186,12 +186,12 @@ class _Teller:
     def _hear(self, message: dict[str, Any]) -> None:
         for block in blocks_of(message):
             match block:
-                case {"type": "tool_result"}:
+                case _ if is_result(block):
                     tell_result(self.builder, block)
                 case {"type": "text", "text": str(text)}:
                     self.builder.hear({"role": "user", "content": text})
                 case _:
-                    self.builder.losses["other_content"] += 1
+                    unread(self.builder, block)
 
 
 IMPORTER: Final = Importer(

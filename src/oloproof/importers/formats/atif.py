@@ -31,7 +31,7 @@ LOSSES: Final[Mapping[str, str]] = {
     "copied_steps": "steps that were copied from an earlier part: counted there",
     "reasoning": "the model's reasoning: it is no step",
     "unread_parts": "parts of messages that are no text",
-    "unlinked_subagents": "sub-agents whose trajectory is not in the file, or that no call started: left out",
+    "unlinked_subagents": "sub-agents that are not in the file, or that no call started: left out, and truncated",
     "continued_elsewhere": "trajectories that go on in another file: truncated here",
 }
 
@@ -68,6 +68,7 @@ def _run(whole: Fields, file: str, line: int) -> Run:
     _Teller(builder, subagents).tell(whole, None, name if subagents else None)
     builder.losses["unlinked_subagents"] += len(subagents)
     goes_on = whole.get("continued_trajectory_ref") is not None
+    is_part = goes_on or builder.losses["unlinked_subagents"] > 0
     builder.losses["continued_elsewhere"] += goes_on
     opening = [object_of(step) for step in whole["steps"] if object_of(step).get("source") == "user"]
     agent = object_of(whole.get("agent"))
@@ -77,7 +78,7 @@ def _run(whole: Fields, file: str, line: int) -> Run:
         line=line,
         case=text_id(whole.get("session_id")) or None,
         output=builder.output,
-        trajectory=builder.trajectory(truncated=goes_on, errors_recorded=False),
+        trajectory=builder.trajectory(truncated=is_part, errors_recorded=False),
         input=joined_text(opening[0].get("message")) if opening else UNSET,
         metadata=without_nulls(facts),
         of_case=(),
@@ -108,6 +109,7 @@ class _Teller:
             elif source == "system":
                 builder.losses["system_messages"] += 1
             else:
+                builder.losses["unknown_kinds"] += source != "user" or bool(step.get("tool_calls"))
                 builder.hear({"role": text_id(source) or "user", "content": message}, inside=inside)
             for result in map(object_of, list_of(object_of(step.get("observation")).get("results"))):
                 self._result(result, calls, inside, agent, depth)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from oloproof.errors import Problem
-from oloproof.importers.blocks import THINKING, blocks_of, is_call, tell_result, tokens_of
+from oloproof.importers.blocks import SHOWN, THINKING, blocks_of, is_call, is_result, tell_result, tokens_of, unread
 from oloproof.importers.builder import Builder
 from oloproof.importers.documents import documents
 from oloproof.importers.foreign import object_of, text_id
@@ -38,7 +38,7 @@ LOSSES: Final[Mapping[str, str]] = {
     "replayed": "lines and calls that were there already: counted once",
     "reasoning": "the model's thinking: it is no step",
     "other_content": "parts of messages that are neither text nor a call nor a result",
-    "unlinked_subagents": "sub-agents of which no call says that it started them: left out",
+    "unlinked_subagents": "sub-agents of which no call says that it started them: left out, and the run is truncated",
 }
 
 Event = dict[str, Any]
@@ -97,7 +97,8 @@ class _Session:
         if event["type"] == "result":
             self.result = event
         elif event["type"] not in ("user", "assistant"):
-            self.losses["bookkeeping"] += 1
+            may_act = any(object_of(part).get("type") not in (*SHOWN, *THINKING) for part in _parts(event))
+            self.losses["unknown_kinds" if may_act else "bookkeeping"] += 1
         elif (uuid := text_id(event.get("uuid"))) in self._seen:
             self.losses["replayed"] += 1
         else:
@@ -167,7 +168,7 @@ class _Teller:
             output=UNSET if answer is None or broken else {"answer": answer},
             error=system_error(str(answer or ended.get("subtype"))) if broken else None,
             trajectory=builder.trajectory(
-                truncated=cut_off or broken or builder.ends_on_open_call,
+                truncated=cut_off or broken or builder.ends_on_open_call or builder.losses["unlinked_subagents"] > 0,
                 terminal_status="unknown" if not ended else "failure" if failed else "success",
             ),
             input=_opening(session.events),
@@ -226,8 +227,10 @@ class _Teller:
                     self._call(part, message_id, inside, agent)
                 case {"type": str(kind)} if kind in THINKING:
                     builder.losses["reasoning"] += 1
+                case _ if is_result(part):
+                    tell_result(builder, part, inside)
                 case _:
-                    builder.losses["other_content"] += 1
+                    unread(builder, part)
 
     def _untold(self) -> int | None:
         """The tokens of the answer with its first step, none with the others."""
@@ -268,12 +271,12 @@ class _Teller:
         builder = self._builder
         for part in _parts(event):
             match part:
-                case {"type": "tool_result"}:
+                case _ if is_result(part):
                     tell_result(builder, part, inside)
                 case {"type": "text", "text": str(text)}:
                     builder.hear({"role": "user", "content": text}, inside=inside)
                 case _:
-                    builder.losses["other_content"] += 1
+                    unread(builder, part)
 
 
 def _answers(session: _Session) -> Iterator[Event]:

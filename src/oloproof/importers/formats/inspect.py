@@ -26,6 +26,7 @@ from oloproof.model.case import system_error
 from oloproof.model.values import TAG, Json
 
 ATTACHMENT: Final = "attachment://"
+_UNREAD: Final = ("text", "reasoning", "image", "audio", "video", "data", "document")
 TRANSFER: Final = "transfer_to_"
 CUT_OFF: Final = ("max_tokens", "model_length")
 
@@ -160,11 +161,15 @@ class _Teller:
         messages = [object_of(message) for message in list_of(sample.get("messages"))]
         self._known = {text_id(call.get("id")) for message in messages for call in _calls(message)}
         self._known |= {text_id(message.get("tool_call_id")) for message in messages}
+        events = map(object_of, list_of(sample.get("events")))
+        builder.losses["unknown_kinds"] += sum("function" in each and each.get("event") != "tool" for each in events)
         self._agents = {text_id(event.get("id")): text_id(event.get("agent")) for event, _ in self._events}
 
     def tell(self, messages: Sequence[Fields]) -> None:
         """All of it."""
         for message in messages:
+            calls_alone = message.get("role") != "assistant" and any(_calls(message))
+            self._builder.losses["unknown_kinds"] += calls_alone
             match message.get("role"):
                 case "system":
                     self._builder.losses["system_messages"] += 1
@@ -173,6 +178,7 @@ class _Teller:
                 case "tool":
                     self._result(message)
                 case role:
+                    self._builder.losses["unknown_kinds"] += role != "user"
                     self._builder.hear({"role": text_id(role), "content": self._content(message)})
         self._tell_events("")
 
@@ -237,8 +243,14 @@ class _Teller:
         """A message's text. What is no text in it is counted."""
         content = message.get("content")
         texts = [block for block in list_of(content) if object_of(block).get("type") == "text"]
-        self._builder.losses["unread_blocks"] += len(list_of(content)) - len(texts)
+        unknown = sum(_kind(block) not in _UNREAD for block in list_of(content))
+        self._builder.losses["unknown_kinds"] += unknown
+        self._builder.losses["unread_blocks"] += len(list_of(content)) - len(texts) - unknown
         return joined_text(texts) if texts else "" if isinstance(content, list) else content
+
+
+def _kind(block: Json) -> str:
+    return "text" if isinstance(block, str) else text_id(object_of(block).get("type"))
 
 
 def _calls(message: Fields) -> Iterator[Fields]:

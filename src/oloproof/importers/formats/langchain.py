@@ -146,6 +146,7 @@ class _Teller:
                 return
             case _:
                 pass
+        builder.losses["unknown_kinds"] += bool(message.calls)
         if not self._began:
             self.opening.append(message)
         if message.kind != "system":

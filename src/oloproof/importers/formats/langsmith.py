@@ -193,6 +193,7 @@ def _span(run: Fields, position: int, builder: Builder) -> Span:
             span.kind = "model"
             answered = _answered(run.get("outputs"))
             span.answer = None if answered is None else answered.answer(builder.losses)
+            builder.losses["unknown_kinds"] += answered is None and bool(run.get("outputs"))
             span.tokens = _tokens(run, answered)
         case "tool":
             span.kind, span.name = "tool", text_id(run.get("name"))
@@ -203,8 +204,10 @@ def _span(run: Fields, position: int, builder: Builder) -> Span:
                 _answer_tool(span, run.get("outputs"))
         case "retriever" | "embedding":
             builder.losses["searches"] += 1
-        case _:
+        case "chain" | "prompt" | "parser":
             pass
+        case _:
+            builder.losses["unknown_kinds"] += 1
     return span
 
 

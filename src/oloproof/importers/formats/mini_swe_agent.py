@@ -28,6 +28,8 @@ CUT_OFF: Final = ("LimitsExceeded", "TimeExceeded")
 FINISHED: Final = ("Submitted", "RepeatedFormatError")
 """Ways in which the agent ends itself; any other status is the name of what it was ended by."""
 
+ROLES: Final = ("assistant", "exit", "system", "tool", "user")
+
 _BLOCK = re.compile(r"```(mswea_bash_command|bash)[ \t]*\n(.*?)\n?```", re.DOTALL)
 
 LOSSES: Final[Mapping[str, str]] = {
@@ -74,6 +76,7 @@ def _run(value: Json, file: str, line: int) -> Run | str:
     opening = []
     for message in messages:
         role = message["role"]
+        builder.losses["unknown_kinds"] += role not in ROLES or (role != "assistant" and _acts(message))
         if role == "assistant":
             _answer(message, builder)
         elif role == "system":
@@ -85,6 +88,11 @@ def _run(value: Json, file: str, line: int) -> Run | str:
             builder.hear(said)
             opening += [] if len(builder.steps) > 1 else [said]
     return _ended(builder, whole, messages, opening, file, line)
+
+
+def _acts(message: dict[str, Any]) -> bool:
+    """It names tools that are called, as only an answer of the agent may."""
+    return bool(message.get("tool_calls")) or bool(object_of(message.get("extra")).get("actions"))
 
 
 def _answer(message: dict[str, Any], builder: Builder) -> None:

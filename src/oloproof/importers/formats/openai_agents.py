@@ -72,13 +72,15 @@ def _records(values: Iterable[Json]) -> Iterator[Json]:
 
 
 class _Trace:
-    """A trace, and its spans as they were met. ``own`` is the trace itself, {} where it was not exported."""
+    """A trace, and its spans as they were met. ``own`` is the trace itself, {} where it was not exported;
+    ``unknown`` counts what names the trace and is no span."""
 
     def __init__(self, file: str, line: int) -> None:
         self.file = file
         self.line = line
         self.own: Fields = {}
         self.spans: list[Fields] = []
+        self.unknown = 0
 
 
 def read(sources: Sequence[Source]) -> Iterator[Item]:
@@ -93,6 +95,8 @@ def read(sources: Sequence[Source]) -> Iterator[Item]:
             for value in _records((document.value,)):
                 if not _is_ours(value):
                     yield Lost("no_spans", source.name, document.line)
+                    if trace_id := text_id(object_of(value).get("trace_id")):
+                        traces.setdefault(trace_id, _Trace(source.name, document.line)).unknown += 1
                     continue
                 own = value["object"] == "trace"
                 trace = traces.setdefault(value["id" if own else "trace_id"], _Trace(source.name, document.line))
@@ -113,6 +117,7 @@ def read(sources: Sequence[Source]) -> Iterator[Item]:
 
 def _run(name: str, trace: _Trace) -> Run:
     builder = Builder()
+    builder.losses["unknown_kinds"] += trace.unknown
     told = tell(trace.spans, builder)
     broken, stopped = told.error, told.stopped
     own = trace.own
@@ -190,8 +195,10 @@ def _span(value: Fields, position: int, builder: Builder) -> Span:
             span.told = {"guardrail": data.get("name"), "triggered": data.get("triggered")}
         case "custom" if object_of(data.get("data")).get("sdk_span_type") is not None:
             pass
-        case _:
+        case "custom" | "mcp_tools" | "speech" | "speech_group" | "task" | "transcription" | "turn":
             builder.losses["other_spans"] += 1
+        case _:
+            builder.losses["unknown_kinds"] += 1
     return span
 
 

@@ -26,7 +26,7 @@ from oloproof.importers.conversations import (
 from oloproof.importers.foreign import joined_text, kind_of, list_of, object_of, text_id
 from oloproof.importers.format import Confidence, Importer, Item, Run
 from oloproof.importers.head import Head
-from oloproof.importers.response_items import ANSWERED_LATER, KNOWN, TEXTS, UNFINISHED, asked_of
+from oloproof.importers.response_items import ANSWERED_LATER, KNOWN, OUTPUTS, TEXTS, UNFINISHED, asked_of, is_known
 from oloproof.importers.source import Source
 from oloproof.model.case import system_error
 from oloproof.model.values import Json
@@ -173,6 +173,7 @@ class _Teller:
                 self.builder.say(self._said(item))
             else:
                 self.builder.losses["opaque_items"] += 1
+                self.builder.losses["unknown_kinds"] += not is_known(item)
                 self.builder.hear(item, kind="decision")
 
     def _call(self, item: dict[str, Any], *, parallel: bool) -> None:
@@ -188,6 +189,7 @@ class _Teller:
         if kind.endswith("_output"):
             self._began = True
             self.errors_recorded = False
+            self.builder.losses["unknown_kinds"] += kind not in OUTPUTS
             name = text_id(item.get("name")) or None
             output = joined_text(item.get("output"), kinds=TEXTS)
             self.builder.result(output, call_id=text_id(item.get("call_id")), name=name)

@@ -30,6 +30,16 @@ ACCEPTED: Final = "Final result processed."
 NOT_EXECUTED: Final = "Tool not executed - a final result was already processed."
 """What it returns to a call that came beside the answer, and was not made."""
 _ANSWERS: Final = ("text", "speech", "file")
+_ASIDE: Final = (
+    "capability-load-delta",
+    "instruction",
+    "instruction-baseline",
+    "instruction-delta",
+    "instruction-digest",
+    "model-settings-delta",
+    "tool-availability-delta",
+)
+"""Parts of requests that say nothing to the model."""
 _FAILED: Final = ("failed", "denied", "interrupted", "retried")
 
 LOSSES: Final[Mapping[str, str]] = {
@@ -190,8 +200,10 @@ class _Teller:
                 self._result(part)
             case "thinking":
                 builder.losses["reasoning"] += 1
-            case _:
-                builder.losses["other_content"] += part.get("part_kind") != "text"
+            case "text":
+                pass
+            case kind:
+                builder.losses["other_content" if kind == "compaction" else "unknown_kinds"] += 1
 
     def _is_output(self, part: dict[str, Any]) -> bool:
         name = text_id(part.get("tool_name"))
@@ -234,8 +246,8 @@ class _Teller:
                     self._result(part)
             case "retry-prompt" | "retry-feedback":
                 builder.hear(_said("user", part.get("content")), kind="observation")
-            case _:  # instructions, and what became of the tools and settings
-                pass
+            case kind:  # instructions, and what became of the tools and settings
+                builder.losses["unknown_kinds"] += kind not in _ASIDE
 
     def _told(self, said: Json) -> None:
         if not self._began:

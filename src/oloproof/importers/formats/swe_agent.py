@@ -127,6 +127,10 @@ def _history(messages: Sequence[dict[str, Any]], builder: Builder) -> None:
     """The conversation, which has the calls of a model that calls functions."""
     agent = _agent(messages)
     for message in messages:
+        is_known = message.get("role") in ("assistant", "tool") or (
+            message.get("role") == "user" and not message.get("tool_calls")
+        )
+        builder.losses["unknown_kinds"] += not is_known
         match message.get("role"):
             case "assistant":
                 _answer(message, builder, agent)

@@ -104,6 +104,7 @@ def _message(message: Fields, builder: Builder) -> None:
             _answer(message, builder)
         case role:
             calls = list_of(message.get("tool_calls"))
+            builder.losses["unknown_kinds"] += role != USER
             if message.get("content") or not calls:
                 builder.hear({"role": text_id(role), "content": joined_text(message.get("content"))})
             for call in calls:

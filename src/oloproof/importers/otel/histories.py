@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from oloproof.importers.otel.known import Known
-from oloproof.importers.otel.messages import Answer, Asked, Media, Message, Text
+from oloproof.importers.otel.messages import Answer, Asked, Media, Message, Text, Unread
 from oloproof.importers.otel.story import Planned
 from oloproof.importers.otel.traces import Node
 from oloproof.importers.pairing import Call, Waiting
@@ -52,6 +52,8 @@ class Histories:
 
     def __init__(self, known: Known, losses: Counter[str]) -> None:
         self.opening: list[Message] | None = None
+        self.lacks_something = False
+        """A history of this run has the result of a call that is not known, or what may be a call."""
         self._known = known
         self._losses = losses
         self._seen: dict[Any, _Seen] = {}
@@ -105,7 +107,7 @@ class Histories:
     def _read_calls(self, messages: Sequence[Message], start: int, found: Found) -> None:
         asked: list[tuple[int, Asked]] = []
         answers: dict[int, Answer] = {}
-        strangers: list[Answer] = []
+        strangers: list[tuple[int, Answer]] = []
         waiting = Waiting()
         for number, message in enumerate(messages):
             for part in message.parts:
@@ -115,17 +117,19 @@ class Histories:
                 elif isinstance(part, Answer):
                     call = waiting.answer(part.call_id, part.name or None)
                     if call is None:
-                        strangers.append(part)
+                        strangers.append((number, part))
                     else:
                         answers[call.index] = part
+                elif isinstance(part, Unread) and number >= start and part.may_be_call:
+                    self.lacks_something = True
         if asked:
             matched = self._match(asked)
             for place, planned in sorted(matched.items()):
                 if place in answers:
                     found.answered.append((planned, answers[place]))
             found.unknown = _unknown(messages, start, asked, matched, answers)
-        for answer in strangers:
-            self._read_stranger(answer, found)
+        for number, answer in strangers:
+            self._read_stranger(answer, found, is_earlier=number < start)
 
     def _match(self, asked: list[tuple[int, Asked]]) -> dict[int, Planned]:
         """The calls of a history that are known, by their places."""
@@ -142,7 +146,7 @@ class Histories:
                     matched[place] = planned
         return matched
 
-    def _read_stranger(self, answer: Answer, found: Found) -> None:
+    def _read_stranger(self, answer: Answer, found: Found, *, is_earlier: bool) -> None:
         """A result whose call is not in the history: that of the call with its id."""
         planned = next((call for call in reversed(self._known.by_id(answer.call_id)) if not call.answered), None)
         if planned is not None:
@@ -150,6 +154,7 @@ class Histories:
         elif answer.call_id and answer.call_id not in self._unasked and not self._known.by_id(answer.call_id):
             self._unasked.add(answer.call_id)
             self._losses["results_without_call"] += 1
+            self.lacks_something |= not is_earlier
 
 
 def _heard_around(node: Node) -> list[Message] | None:

@@ -32,6 +32,15 @@ _MEDIA = frozenset(
 )
 
 
+_NO_CALL = frozenset(
+    (
+        *("cachePoint", "citation", "compaction", "document", "message", "reasoning", "reasoning_content"),
+        *("reasoningContent", "redacted_thinking", "refusal", "search_result", "source", "step-start", "text"),
+        "thinking",
+    )
+)
+"""Kinds of parts that are no steps, and neither calls nor results."""
+
 _ITEMS = {"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
 """Items of a Responses API that stand among messages."""
 
@@ -69,6 +78,11 @@ class Unread(Struct, frozen=True, gc=False):
     """A part that is no step of the agent: reasoning, a call that the provider's server ran, anything unknown."""
 
     kind: str
+
+    @property
+    def may_be_call(self) -> bool:
+        """Whether it is not known to be no call and no result."""
+        return self.kind not in _NO_CALL
 
 
 Part = Text | Media | Asked | Answer | Unread
@@ -256,7 +270,8 @@ def _part(part: Json) -> Iterator[Part]:
         case {"inline_data": dict()} | {"inlineData": dict()} | {"file_data": dict()} | {"fileData": dict()}:
             yield Media(part)
         case _:
-            yield Unread("unknown")
+            key = next(iter(part), "") if isinstance(part, dict) and len(part) == 1 else ""
+            yield Unread(key if key in _NO_CALL else "unknown")
 
 
 def _asked(part: Json) -> Asked | None:

@@ -60,6 +60,7 @@ class Plan:
         self._histories = Histories(self._known, losses)
         for trace in traces:
             self._read(trace)
+        self.is_open |= self._histories.lacks_something
         for planned in self._transfers:
             self._hand_over(planned)
         self._entries.sort(key=lambda entry: entry[:3])
@@ -162,7 +163,9 @@ class Plan:
     def _answer(self, turn: Turn, node: Node, said: list[Message]) -> None:
         turn.content = joined(part for message in said for part in message.parts)
         for message in said:
-            self.losses["unread_parts"] += sum(isinstance(part, Unread) for part in message.parts)
+            unread = [part for part in message.parts if isinstance(part, Unread)]
+            self.losses["unread_parts"] += len(unread)
+            self.is_open |= any(part.may_be_call for part in unread)
             for asked in message.asked:
                 planned = Planned(name=asked.name, call_id=asked.call_id, arguments=asked.arguments, turn=turn)
                 self._plan(planned, node)

@@ -104,7 +104,9 @@ def test_unknown_items_are_steps_that_nobody_looks_into() -> None:
     new = {"type": "program", "code": "1"}
     found = read(ASKED, {"type": "reasoning", "summary": []}, new, DONE)
     assert (found.steps[1].kind, found.steps[1].arguments) == ("decision", new)
-    assert found.losses == {"reasoning": 1, "opaque_items": 1}
+    assert found.losses == {"reasoning": 1, "opaque_items": 1, "unknown_kinds": 1}
+    assert found.only.trajectory is not None
+    assert found.only.trajectory.truncated
 
 
 @pytest.mark.parametrize(
