@@ -14,6 +14,7 @@ from oloproof.model.case import Attempt, AttemptError
 from oloproof.model.judgment import Judgment, Word
 from oloproof.model.run import CaseRecord
 from oloproof.model.trajectory import ConstraintCheck, Step, Trajectory
+from oloproof.reports.contrast import sentence
 from oloproof.reports.figures import NOTHING
 from oloproof.reports.inert import TEXT_LIMIT, inert, inert_json, inert_lines
 from oloproof.reports.lists import reason_text, steps_text
@@ -249,11 +250,18 @@ def _judgment(criterion: str, judgment: Judgment) -> JudgmentView:
     return JudgmentView(
         criterion=inert(criterion),
         verdict=judgment.verdict,
-        reason=reason_text(judgment.reason, judgment.detail),
+        reason=_reason(judgment),
         steps=steps_text(judgment.steps),
         expected=_value(judgment.expected),
         found=_value(judgment.found),
     )
+
+
+def _reason(judgment: Judgment) -> str:
+    said = judgment.reason or judgment.detail
+    if said or judgment.verdict != "fail":
+        return reason_text(judgment.reason, judgment.detail)
+    return sentence(judgment.expected, judgment.found) or NOTHING
 
 
 def _alignment(criterion: str, aligned: Alignment) -> Table:
@@ -269,7 +277,10 @@ def _alignment(criterion: str, aligned: Alignment) -> Table:
         for row in aligned.rows
     ]
     title = f"{inert(criterion)}: declared calls beside found ones{nearest}"
-    return Table(title, ("call", "declared", "found", "differences"), tuple(rows))
+    columns = ("call", "declared", "found", "differences")
+    if not any(row.differences for row in aligned.rows):
+        return Table(title, columns[:-1], tuple(row[:-1] for row in rows))
+    return Table(title, columns, tuple(rows))
 
 
 def _declared(row: AlignedCall) -> str:

@@ -12,8 +12,18 @@ _LONGEST = 80
 
 
 def contrast(expected: Any, found: Any) -> str:
-    """A sentence for the shapes that have one (a broken constraint or limit, a call without permission), else
-    ``expected → found``; "" where neither is known."""
+    """A sentence for the shapes that have one, else ``expected → found``; "" where neither is known."""
+    if said := sentence(expected, found):
+        return said
+    if found is UNSET:
+        return "" if expected is UNSET else f"expected {inert_json(expected, _LONGEST)}"
+    if expected is UNSET:
+        return f"found {inert_json(found, _LONGEST)}"
+    return f"{inert_json(expected, _LONGEST)} → {inert_json(found, _LONGEST)}"
+
+
+def sentence(expected: Any, found: Any) -> str:
+    """What a broken constraint or limit and a call without permission are in words; "" for all other shapes."""
     match expected, found:
         case dict(), dict() if len(found) == 1:
             ((key, value),) = found.items()
@@ -27,8 +37,4 @@ def contrast(expected: Any, found: Any) -> str:
             return f"{inert(found)} is none of {inert_json(expected, _LONGEST)}"
         case _:
             pass
-    if found is UNSET:
-        return "" if expected is UNSET else f"expected {inert_json(expected, _LONGEST)}"
-    if expected is UNSET:
-        return f"found {inert_json(found, _LONGEST)}"
-    return f"{inert_json(expected, _LONGEST)} → {inert_json(found, _LONGEST)}"
+    return ""

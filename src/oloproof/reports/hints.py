@@ -59,14 +59,14 @@ def _escaped(character: str) -> str:
     return character if inert(character) == character else "".join(f"\\x{byte:02x}" for byte in character.encode())
 
 
-def errors_in_words(errors: Iterable[ErrorGroup], typed: Typed) -> Iterator[Fact]:
-    """How often each error occurred, and the command that shows the first case that had it; where its id is none that
-    could be typed, all the cases that have no verdict."""
+def errors_in_words(errors: Iterable[ErrorGroup], typed: Typed, *, trials: int = 1) -> Iterator[Fact]:
+    """In how many cases, or trials where each has several, an error occurred, and the command that shows the
+    first case that had it; where its id is none that could be typed, all the cases that have no verdict."""
     for group in errors:
         trial = () if group.trial == 1 else ("--trial", str(group.trial))
         first = shell_word(group.first)
         options = ("--case", first, *trial) if first else ("--missing",)
-        yield Fact(_error_in_words(group), typed("inspect", *options))
+        yield Fact(_error_in_words(group, trials), typed("inspect", *options))
 
 
 def next_steps(report: Report, typed: Typed) -> tuple[Fact, ...]:
@@ -107,11 +107,12 @@ def _see_what_failed(typed: Typed) -> Fact:
     return Fact("see what failed", typed("inspect", "--failures"))
 
 
-def _error_in_words(group: ErrorGroup) -> str:
+def _error_in_words(group: ErrorGroup, trials: int) -> str:
+    seen = counted(group.cases, "trial" if trials > 1 else "case")
     if group.message is None:
-        return f"{group.kind} in {counted(group.cases, 'case')} more, with other messages"
+        return f"{group.kind} in {seen} more, with other messages"
     alike = ", alike but for ids" if group.varied else ""
-    return f"{group.kind} in {counted(group.cases, 'case')}{alike}: {inert(group.message, _MESSAGE)}"
+    return f"{group.kind} in {seen}{alike}: {inert(group.message, _MESSAGE)}"
 
 
 def _how_to_gate(report: Report, typed: Typed) -> tuple[Fact, ...]:
@@ -167,7 +168,7 @@ def _what_is_missing(report: Report, decision: Decision) -> str:
     verb = "is" if finding.missing == 1 else "are"
     step = f"see why {finding.missing:,} of {counted(finding.n, 'case')} {verb} missing"
     worst = max(report.measured.errors, key=lambda group: group.cases, default=None)
-    return step if worst is None else f"{step} ({_error_in_words(worst)})"
+    return step if worst is None else f"{step} ({_error_in_words(worst, report.run.trials)})"
 
 
 def _how_many(about: Subject) -> str:

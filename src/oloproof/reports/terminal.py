@@ -30,6 +30,8 @@ _LONGEST_WORD = 32
 _READABLE = 14
 _HEAD = 16
 _LABEL = 40
+MOST_SLICE_ROWS = 40
+"""Rows of slices that a report still draws whole, and not in short."""
 _STYLES = {
     "PASS": "green",
     "FAIL": "bold red",
@@ -61,8 +63,8 @@ def render(
     """A report: what ran, the figures, the slices, the first ``failures``, the rules, and last, where the eye rests,
     the verdict.
 
-    Slices are drawn with every metric and its interval where that fits without folding, or ``all_slices`` asks for it;
-    else in short.
+    Slices are drawn with every metric and its interval where those are few and fit without folding, or ``all_slices``
+    asks for it; else in short.
     """
     page = _Page(width=width, color=color, encoding=encoding)
     page.facts(view.facts)
@@ -74,7 +76,7 @@ def render(
     _missing(page, view)
     columns = ("slice", "metric", "estimate", "interval", "cases")
     rows = [(row.group, row.id, row.estimate, row.interval, row.counts) for row in view.slices]
-    if all_slices or page.fits(columns, rows):
+    if all_slices or (len(rows) <= MOST_SLICE_ROWS and page.fits(columns, rows)):
         page.table("slices", columns, rows)
     else:
         _grid(page, view)
@@ -208,7 +210,7 @@ def _step(page: _Page, step: StepView) -> None:
         page.line(f"   … {_steps_text(step.left_out)} left out", style="dim")
     agent = "" if step.agent == NOTHING else f"{step.agent}: "
     marks = f"  ✗ {', '.join(step.offends)}" if step.offends else ""
-    page.line(f"{step.number:>4}  {agent}{step.action}{marks}", style="bold red" if step.offends else "")
+    page.numbered(step.number, f"{agent}{step.action}{marks}", style="bold red" if step.offends else "")
     for detail in step.details:
         page.line(f"{detail.label}: {detail.text}", style="dim", indent=6)
 
@@ -284,6 +286,17 @@ class _Page:
 
     def line(self, text: str, *, style: str = "", indent: int = 0) -> None:
         self._console.print(Padding(self._drawn(text, style), (0, 0, 0, indent), expand=False))
+
+    def numbered(self, number: str, text: str, *, style: str = "") -> None:
+        """A line of a list; where it is folded, it goes on below itself and not below its number."""
+        if cell_len(line := f"{number:>4}  {text}") <= self._console.width:
+            self.line(line, style=style)
+            return
+        table = RichTable.grid(padding=(0, 2))
+        table.add_column(justify="right", min_width=4, no_wrap=True)
+        table.add_column(overflow="fold")
+        table.add_row(self._drawn(number, style), self._drawn(text, style))
+        self._console.print(table)
 
     def lines(self, texts: Iterable[str], *, style: str = "", indent: int = 0) -> None:
         for text in texts:

@@ -167,7 +167,7 @@ def view(report: Report, *, config: str = "", baseline: str = "") -> View:
         inspect=typed("inspect"),
         facts=_facts(report, typed),
         metrics=tuple(_whole_metric_row(metric, report.run) for metric in report.measured.metrics),
-        errors=tuple(errors_in_words(report.measured.errors, typed)),
+        errors=tuple(errors_in_words(report.measured.errors, typed, trials=report.run.trials)),
         slices=tuple(_slice_rows(report)),
         grid=slice_grid(report.measured),
         grid_hint=Fact("intervals and quantiles", typed("inspect", "--slices")),

@@ -200,3 +200,18 @@ def test_declared_calls_stand_beside_found_ones_whatever_the_agent_wrote() -> No
         ("missing", "close", "–", ""),
         ("extra", "–", r"step 4: x\n (arguments not recorded)", ""),
     )
+
+
+def test_a_failure_without_a_reason_has_that_of_its_values() -> None:
+    broken = Judgment("fail", None, (4,), expected={"tech": ["search"]}, found={"tech": "issue_refund"})
+    met = Judgment("pass", None, expected={"max": 3}, found=2)
+    record = replace(looping_case(), judgments=(("permissions", broken), ("calls", met)))
+    assert [row.reason for row in case_view(record).judgments] == ["tech may not call issue_refund", "–"]
+
+
+def test_calls_that_differ_in_nothing_have_no_column_for_it() -> None:
+    call = AlignedCall(status="matched", declared="search", step=1, tool="search", arguments={})
+    same = Alignment(rows=(call,), ordered=True)
+    (table,) = case_view(looping_case(), alignments={"tools": same}).alignments
+    assert table.columns == ("call", "declared", "found")
+    assert table.rows == (("matched", "search", "step 1: search {}"),)

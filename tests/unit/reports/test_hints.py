@@ -142,6 +142,15 @@ def test_errors_are_told_with_the_command_that_shows_the_first() -> None:
     ]
 
 
+def test_errors_of_several_trials_are_counted_in_trials() -> None:
+    group = ErrorGroup(kind="timeout", message="slow", cases=3, first="c")
+    (fact,) = errors_in_words([group], Typed("r1"), trials=5)
+    assert fact.label == "timeout in 3 trials: slow"
+    measured = replace(support().measured, errors=(group,))
+    tried = replace(support(), run=replace(support().run, trials=5), measured=measured)
+    assert any("is missing (timeout in 3 trials: slow)" in step.label for step in steps(tried))
+
+
 def test_an_incomplete_run_is_to_be_completed() -> None:
     run = replace(support().run, status="interrupted")
     gate = Gate(outcome="NOT_GATED", exit_code=5, why="the run is interrupted: what was not run is missing")

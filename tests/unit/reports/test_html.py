@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from urllib.parse import quote
 
 import pytest
 from msgspec import UNSET
@@ -20,6 +21,8 @@ from oloproof.model.tally import Tally
 from oloproof.reports.html import Entry, report_page
 from oloproof.reports.html.aligned import Line, aligned
 from oloproof.reports.html.parts import LEFT_OUT, UNREADABLE, packed
+from oloproof.reports.html.ways import blocking_ways, ways
+from oloproof.reports.inert import inert
 
 
 def entry(
@@ -175,3 +178,21 @@ def test_a_slice_with_too_few_cases_has_no_interval_drawn() -> None:
     drawn = text[text.index("<h2>Slices</h2>") : text.index("<h2>Run</h2>")]
     assert "tool=x" in drawn
     assert 'class="interval"' not in drawn
+
+
+def test_a_criterion_leads_to_the_attempts_behind_its_figures() -> None:
+    name = "a&b=<c>\x1b #1"
+    failing = Rate(name, Tally(1, 1, 2, 3))
+    assert [(way.text, way.address) for way in ways(failing)] == [
+        ("see the 1 that fails", f"#criterion={quote(inert(name), safe='')}&verdict=fail"),
+        ("see the 2 that are missing", f"#criterion={quote(inert(name), safe='')}&verdict=missing"),
+    ]
+    assert ways(Rate("right", Tally(5, 0, 0, 1))) == ()
+
+
+def test_rules_that_block_lead_there_each_criterion_once() -> None:
+    report = specimens.support()
+    named = [way.criterion for way in blocking_ways(report)]
+    assert named == ["agent_constraints_satisfied", "agent_no_tool_loop", "agent_no_tool_loop"]  # no quantile
+    again = replace(report.decisions[1], rule="again")
+    assert blocking_ways(replace(report, decisions=(*report.decisions, again))) == blocking_ways(report)

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from fakes.hostile import NASTY
 from golden.specimens import looping_case, odd, odd_case, support, triage, verdicts
 from oloproof.model.decision import Gate
+from oloproof.model.judgment import Judgment
 from oloproof.model.measured import Measured, Rate, SliceGroup
 from oloproof.model.run import Report
 from oloproof.model.tally import Tally
@@ -19,7 +20,7 @@ from oloproof.reports.case import case_view
 from oloproof.reports.inert import inert
 from oloproof.reports.lists import verdict_table
 from oloproof.reports.shapes import Table
-from oloproof.reports.terminal import render, render_case, render_table
+from oloproof.reports.terminal import MOST_SLICE_ROWS, render, render_case, render_table
 from oloproof.reports.view import view
 
 BOXES = "│┌┐└┘├┤┬┴┼─"
@@ -153,3 +154,24 @@ def test_a_terminal_without_unicode_gets_plain_boxes() -> None:
     assert text.isascii()
     assert "| answer_correct                 | 82.5%    | [67.2%, 92.7%]       | 33 / 40 observed - 0 missing" in text
     assert "lower bound 68.0% >= minimum 60%" in text
+
+
+def test_many_slices_are_drawn_in_short_however_wide_the_terminal() -> None:
+    rates = tuple(Rate(name, Tally(3, 1)) for name in ("answer_correct", "agent_no_tool_loop"))
+    few, many = (
+        tuple(SliceGroup("tool", str(at), 4, rates) for at in range(count))
+        for count in (MOST_SLICE_ROWS // 2, MOST_SLICE_ROWS // 2 + 1)
+    )
+    for slices, is_whole in ((few, True), (many, False)):
+        report = replace(support(), measured=replace(support().measured, slices=slices))
+        drawn = render(view(report), width=200, color=False)
+        assert ("3 / 4 observed" in drawn) is is_whole
+        assert "3 / 4 observed" in render(view(report), width=200, color=False, all_slices=True)
+
+
+def test_a_step_goes_on_below_itself_where_it_is_folded() -> None:
+    criteria = tuple((f"criterion_{at}", Judgment("fail", None, (2,))) for at in range(9))
+    drawn = render_case(case_view(replace(looping_case(), judgments=criteria)), width=50, color=False).splitlines()
+    at = next(at for at, line in enumerate(drawn) if line.startswith("   2  tool_result"))
+    assert all(line.startswith("      ") for line in drawn[at + 1 : at + 4])
+    assert not any(line != line.rstrip() for line in drawn)

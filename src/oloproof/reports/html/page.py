@@ -12,6 +12,7 @@ from oloproof.reports.comparison import Partings, comparison_tables
 from oloproof.reports.html.discretion import discreet_report
 from oloproof.reports.html.frame import environment, framed
 from oloproof.reports.html.parts import Entry, Part, packed
+from oloproof.reports.html.ways import blocking_ways, ways
 from oloproof.reports.inert import inert
 from oloproof.reports.points import LEGEND
 from oloproof.reports.view import view
@@ -41,7 +42,8 @@ def report_page(
         .generate(
             view=drawn,
             rules=zip(drawn.decisions, plots.decisions, strict=True),
-            metrics=zip(drawn.metrics, plots.metrics, strict=True),
+            metrics=zip(drawn.metrics, plots.metrics, map(ways, shown.measured.metrics), strict=True),
+            leading=blocking_ways(shown),
             slices=tuple(zip(drawn.slices, plots.slices, strict=True)),
             distributions=plots.distributions,
             content=content,

@@ -22,8 +22,19 @@ function stacked(columns, rows) {
   return make("table", { class: "stacked" }, make("thead", {}, head), make("tbody", {}, ...rows));
 }
 
+/** The text, or where it is long its start, which opens to the whole; `name` stands before it. */
+function folded(text, most, name = "") {
+  if (text.length <= most) return document.createTextNode(`${name}${text}`);
+  const start = text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+  const summary = make("summary", {}, name || make("span", { class: "opened" }, "in full"), make("span", { class: "start" }, `${start}…`));
+  return make("details", {}, summary, make("pre", {}, text));
+}
+
 /** The parts of a case; `link` gives the address of a step of the case in a row. */
 function drawing(link) {
+  const LONG = 240;
+  const LINE = 80;
+  const MOST_ROWS = 20;
   const SIGNS = { pass: "✓", fail: "✗", missing: "?", excluded: "–" };
 
   function facts(items) {
@@ -37,7 +48,7 @@ function drawing(link) {
       const rows = diffs[each.criterion];
       const beside = rows
         ? [make("td", { colspan: "2" }, diffTable(rows, "expected", "found"))]
-        : [make("td", { class: "content" }, each.expected), make("td", { class: "content" }, each.found)];
+        : [each.expected, each.found].map((text) => make("td", { class: "content" }, folded(text, LONG)));
       lines.push(make("tr", {},
         make("th", { scope: "row" }, each.criterion),
         make("td", { class: `state ${each.verdict}` }, `${SIGNS[each.verdict]} ${each.verdict}`),
@@ -49,10 +60,12 @@ function drawing(link) {
     return wide("Verdicts", stacked(names, lines));
   }
 
+  /** Folded where it would stand between the reader and the steps. */
   function table(name, columns, rows) {
     const lines = rows.map(([first, ...cells]) =>
       make("tr", {}, make("th", { scope: "row" }, first), ...cells.map((cell) => make("td", {}, cell))));
-    return wide(name, stacked(columns, lines));
+    const drawn = wide(name, stacked(columns, lines));
+    return rows.length > MOST_ROWS ? make("details", {}, make("summary", {}, `${rows.length.toLocaleString("en")} rows`), drawn) : drawn;
   }
 
   /** "2, 4–6" with each number a link to its step. */
@@ -83,10 +96,9 @@ function drawing(link) {
     if (offends) box.append(make("p", { class: "fail" }, `✗ fails ${step.offends.join(", ")}`));
     if (step.failed) box.append(make("p", { class: "fail" }, "! error"));
     for (const { label, text } of step.details) {
-      const fold = make("details", {}, make("summary", {}, `${label}: ${text.length > 80 ? text.slice(0, 80) + "…" : text}`));
-      if (text.length > 80) fold.append(make("pre", {}, text));
-      box.append(text.length > 80 ? fold : make("p", {}, `${label}: ${text}`));
-      if (offends) fold.open = true;
+      const told = folded(text, LINE, `${label}: `);
+      if (offends) told.open = true;
+      box.append(told instanceof Text ? make("p", {}, told) : told);
     }
     return box;
   }

@@ -4,6 +4,7 @@
 (() => {
   const WORDS = { p: "pass", f: "fail", m: "missing", x: "excluded" };
   const AT_ONCE = 200;
+  const FAR = 2000;
   const LEFT_OUT = -1;
   const UNREADABLE = -2;
   const SERVED = -3;
@@ -125,7 +126,14 @@
       choice("verdict", "verdict", Object.values(WORDS)),
       choice("slice", find("browser").dataset.groups, groups()),
       make("label", {}, "id or input", make("input", { type: "search", name: "text" })),
+      make("button", { type: "reset", id: "clear" }, "Clear"),
     );
+    form.addEventListener("reset", (event) => {
+      event.preventDefault(); // to what the page had at first, which may be any
+      history.replaceState(null, "", "#");
+      drawList();
+      form.querySelector("[name=text]").focus();
+    });
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("input", () => {
       history.replaceState(null, "", hash(Object.fromEntries(new FormData(form))) || "#");
@@ -149,7 +157,10 @@
     }
     back = state;
     shown = matching(state);
-    find("count").textContent = `${shown.length.toLocaleString("en")} of ${index.rows.length.toLocaleString("en")} attempts`;
+    const none = shown.length || !index.rows.length ? "" : ": none is like that";
+    find("count").textContent = `${shown.length.toLocaleString("en")} of ${index.rows.length.toLocaleString("en")} attempts${none}`;
+    find("clear").hidden = Object.values(state).every((value) => value === "");
+    find("list").closest(".wide").hidden = !shown.length;
     find("list").replaceChildren();
     drawRows(AT_ONCE);
   }
@@ -173,9 +184,11 @@
 
   function heading(at) {
     const listed = shown.indexOf(at);
-    const step = (to, name) => (to === undefined ? null : make("a", { href: link(to) }, name));
-    const nav = make("nav", { class: "nav", "aria-label": "cases" }, make("a", { href: hash(back), id: "back" }, "← all cases"),
-      step(shown[listed - 1], "previous case"), listed < 0 ? null : step(shown[listed + 1], "next case"));
+    const all = Object.values(back).every((value) => !value) ? "← all cases" : "← filtered cases";
+    const step = (to, name) => (to === undefined ? make("span", { class: "none" }, name) : make("a", { href: link(to) }, name));
+    const beside = listed < 0 ? [] : [step(shown[listed - 1], "previous case"), step(shown[listed + 1], "next case"),
+      make("span", {}, `${(listed + 1).toLocaleString("en")} of ${shown.length.toLocaleString("en")}`)];
+    const nav = make("nav", { class: "nav", "aria-label": "cases" }, make("a", { href: hash(back), id: "back" }, all), ...beside);
     return [nav, make("h1", {}, row(at).name)];
   }
 
@@ -186,7 +199,11 @@
       article.replaceChildren(...heading(at));
       const parts = await described(at, article.dataset.inspect);
       if (target() !== at) return; // the reader has gone on
-      if (open !== at) article.append(...parts); // gone on and back: it was drawn meanwhile
+      if (open !== at) { // gone on and back: it was drawn meanwhile
+        article.append(...parts);
+        const first = article.querySelector(".offends");
+        if (first) article.firstChild.append(make("a", { href: link(at, first.id.slice(5)), id: "offence" }, "first offending step"));
+      }
       open = at;
     }
     document.title = row(at).id;
@@ -252,10 +269,33 @@
     }
     if (ended) location.reload();
     document.title = title;
+    const last = open;
     open = NONE;
     if (read().has("case")) find("count").textContent = `There is no such case in this ${find("case").dataset.source ? "run" : "file"}.`;
     else drawList();
-    if (location.hash.length > 1) find("cases").scrollIntoView();
+    if (!returned(last) && location.hash.length > 1) {
+      find("cases").focus({ preventScroll: true });
+      find("cases").scrollIntoView();
+    }
+  }
+
+  /** Whoever comes from a case finds the place in the list where it stands, unless the list would have to grow long. */
+  function returned(last) {
+    const listed = last === NONE ? NONE : shown.indexOf(last);
+    if (listed < 0 || listed >= FAR) return false;
+    drawRows(Math.ceil((listed + 1) / AT_ONCE) * AT_ONCE);
+    const place = find("list").rows[listed].querySelector("a");
+    place.focus({ preventScroll: true });
+    place.scrollIntoView({ block: "center" });
+    return true;
+  }
+
+  /** The cases that the tables of the report name lead to what is known of them. */
+  function linkCases() {
+    for (const cell of document.querySelectorAll("[data-case]")) {
+      const at = index.first.get(`1 ${cell.dataset.case}`);
+      if (at !== undefined) cell.replaceChildren(make("a", { href: link(at) }, cell.dataset.case));
+    }
   }
 
   function onKey(event) {
@@ -334,6 +374,7 @@
       return;
     }
     drawBrowser();
+    linkCases();
     find("browser").hidden = false;
     drawList();
     addEventListener("hashchange", navigate);
