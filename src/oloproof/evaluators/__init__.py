@@ -14,7 +14,6 @@ from oloproof.evaluators.constraints import ConstraintsSatisfied
 from oloproof.evaluators.counting import MaxHandoffs, MaxSteps, MaxToolCalls, ToolCallCounts, ToolCalled, ToolNotCalled
 from oloproof.evaluators.ending import EndsWithStatus
 from oloproof.evaluators.equality import ExactMatch, Numeric
-from oloproof.evaluators.errors import Errors
 from oloproof.evaluators.json_schema import JsonSchema
 from oloproof.evaluators.loops import NoToolLoop
 from oloproof.evaluators.rule import AgentRule
@@ -27,7 +26,7 @@ from oloproof.evaluators.vacuity import Vacuity
 from oloproof.model.evidence import Evaluator, Evidence
 from oloproof.model.judgment import Judgment
 
-__all__ = ["EVALUATORS", "ConfigError", "Errors", "EvaluatorBase", "UserEvaluator", "Vacuity", "judge", "judge_all"]
+__all__ = ["EVALUATORS", "ConfigError", "EvaluatorBase", "UserEvaluator", "Vacuity", "judge", "judge_all"]
 
 EVALUATORS: Final[Mapping[str, type[EvaluatorBase]]] = MappingProxyType(
     {

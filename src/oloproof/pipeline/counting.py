@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from oloproof import evaluators, runner
 from oloproof.errors import Problem, UsageError
-from oloproof.metrics import Measurement, Repeated
+from oloproof.metrics import ErrorGroups, Measurement, Repeated
 from oloproof.model.case import Attempt, Case
 from oloproof.model.collector import collector_paused
 from oloproof.model.events import Event
@@ -163,7 +163,7 @@ class _Count:
         """How many attempts are judged together."""
         self.measurement = Measurement(header.criteria, project.metrics, project.slices, project.min_slice_support)
         self.vacuity = evaluators.Vacuity(project.evaluators)
-        self.errors = evaluators.Errors(project.evaluators)
+        self.errors = ErrorGroups(header.criteria)
         self.redactions = RedactionTally()
         self.digest = RunDigest(header.criteria)
         self.clusters: dict[str, str] = {}

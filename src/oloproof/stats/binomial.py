@@ -32,14 +32,8 @@ def cdf(k: int, *, n: int, p: Fraction) -> float:
     return fsum(found[: max(0, k + 1 - first)])
 
 
-def sf(k: int, *, n: int, p: Fraction) -> float:
-    """P(X > k) for X ~ Binomial(n, p), summed from its own side and therefore precise where it is small."""
-    first, found = masses(n, p)
-    return fsum(found[max(0, k + 1 - first) :])
-
-
 def between(low: int, high: int, *, n: int, p: Fraction) -> float:
-    """P(low ≤ X ≤ high); 0 where low > high."""
+    """P(low ≤ X ≤ high) for X ~ Binomial(n, p); 0 where low > high. A small one is as precise as a large one."""
     first, found = masses(n, p)
     return fsum(found[max(0, low - first) : max(0, high + 1 - first)])
 

@@ -149,7 +149,8 @@ def test_achieved_errors_are_those_at_the_bound() -> None:
     pass_from, fail_to = turns(40, Fraction("0.8"))
     assert pass_from is not None
     assert fail_to is not None
-    at_minimum = binomial.sf(pass_from - 1, n=40, p=Fraction("0.8")), binomial.cdf(fail_to, n=40, p=Fraction("0.8"))
+    share = Fraction("0.8")
+    at_minimum = binomial.between(pass_from, 40, n=40, p=share), binomial.cdf(fail_to, n=40, p=share)
     below = decided(rate(33, 7), interval_rule(min="0.8")).finding
     assert (below.false_pass, below.false_fail) == at_minimum
     above = decided(rate(7, 33), interval_rule(max="0.2")).finding

@@ -14,7 +14,7 @@ heavy = "numpy", "scipy", "statistics"
 at_import = [name for name in heavy if name in sys.modules]
 proportion.interval(33, 7, 0)
 boundaries.turns(40, Fraction("0.8"))
-binomial.sf(36, n=40, p=Fraction("0.8"))
+binomial.between(37, 40, n=40, p=Fraction("0.8"))
 quantile.interval([1.0, 2.0], [0.0], q=Fraction("0.95"))
 print(json.dumps([at_import, [name for name in heavy if name in sys.modules]]))
 """

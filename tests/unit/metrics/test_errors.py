@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-from oloproof.evaluators import Contains, Errors
+from oloproof.metrics import ErrorGroups
 from oloproof.model.case import Attempt, AttemptError, Case, ErrorKind
 from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import PASS, Judgment, missing
 from oloproof.model.measured import ErrorGroup
 
-EVALUATORS = [Contains(criterion="right", value="yes")]
-
 
 def seen(*attempts: tuple[AttemptError | None, Judgment]) -> tuple[ErrorGroup, ...]:
     """The groups after a case each, ``c1`` onwards."""
-    errors = Errors(EVALUATORS)
+    errors = ErrorGroups(["right"])
     for number, (error, judgment) in enumerate(attempts, 1):
         case = Case(id=f"c{number}")
         errors.see(Evidence(case, Attempt(case_id=case.id, error=error)), (judgment,))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from oloproof.model.evidence import Evaluator, Evidence
+from oloproof.model.evidence import Evidence
 from oloproof.model.judgment import Judgment
 from oloproof.model.measured import ErrorGroup
 
@@ -31,24 +31,27 @@ class _Group(Struct):
     varied: bool = False
 
 
-class Errors:
-    """Watches the attempts of a run go by and groups their errors. Its memory does not grow with the run."""
+class ErrorGroups:
+    """Watches the attempts of a run go by and groups their errors. Its memory does not grow with the run.
 
-    def __init__(self, evaluators: Sequence[Evaluator]) -> None:
-        self._criteria = [evaluator.criterion for evaluator in evaluators]
+    ``criteria`` names the judgments of an attempt in their order.
+    """
+
+    def __init__(self, criteria: Sequence[str]) -> None:
+        self._criteria = criteria
         self._groups: dict[tuple[str, str | None], _Group] = {}
         self._messages = 0
 
     def see(self, evidence: Evidence, judgments: Sequence[Judgment]) -> None:
-        """The next attempt. One that was not run went not wrong."""
+        """The next attempt. One that was not run did not go wrong."""
         error = evidence.error
         if error is not None and error.kind != "not_run":
             self._count(error.kind, error.message, evidence)
         if "evaluator_error" not in [judgment.reason for judgment in judgments]:
             return  # nearly every attempt
-        for index, judgment in enumerate(judgments):
+        for criterion, judgment in zip(self._criteria, judgments, strict=True):
             if judgment.reason == "evaluator_error" and judgment.verdict == "missing":
-                message = f"{self._criteria[index]}: {judgment.detail or 'no verdict'}"
+                message = f"{criterion}: {judgment.detail or 'no verdict'}"
                 self._count("evaluator_error", message, evidence)
 
     def groups(self) -> tuple[ErrorGroup, ...]:
