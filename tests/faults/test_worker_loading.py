@@ -6,7 +6,7 @@ import pytest
 
 from fakes.workers import project, run
 from oloproof.errors import BrokenError, UsageError
-from oloproof.runner import supervisor
+from oloproof.runner import seat
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_traceback_is_cut_to_the_users_frames(tmp_path):
 
 
 def test_a_module_that_never_ends_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(supervisor, "LOAD_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(seat, "LOAD_TIMEOUT_S", 0.5)
     with pytest.raises(BrokenError) as broken:
         run(project(tmp_path, "os.write(1, b'connecting')\nthreading.Event().wait()"), [1])
     assert broken.value.problems[0].code == "OLO406"
