@@ -16,6 +16,7 @@ from oloproof.model.judgment import Judgment, missing
 from oloproof.model.project import Project, RecordedSystem
 from oloproof.runner.desk import Loss
 from oloproof.runner.protocol import JudgeCase, Judged, LoadEvaluators, Ran
+from oloproof.runner.seat import Seat
 from oloproof.runner.supervisor import AHEAD, Supervisor
 
 Judgments = Mapping[str, Judgment]
@@ -38,18 +39,16 @@ class WorkerJudge:
                 concurrency, timeout_s, ahead = 1, RECORDED_TIMEOUT_S, AHEAD
             case live:
                 concurrency, timeout_s, ahead = live.concurrency, live.timeout_s, 0
+        load = LoadEvaluators(functions, os.fsencode(project.directory), timeout_s, project.spare_chars)
+        self._seat = Seat(load, config=project.config, slots=concurrency)
         self._supervisor: Supervisor[ToJudge, Reply] = Supervisor(
-            LoadEvaluators(functions, os.fsencode(project.directory), timeout_s, project.spare_chars),
-            Verdicts(tuple(spec.criterion for spec in functions)),
-            config=project.config,
-            concurrency=concurrency,
-            ahead=ahead,
+            self._seat, Verdicts(tuple(spec.criterion for spec in functions)), ahead=ahead
         )
         self.code = ""
 
     @property
     def log(self) -> str:
-        return self._supervisor.log
+        return self._seat.printed
 
     def judge(self, pairs: Iterable[tuple[Case, Attempt]]) -> Iterator[Judgments]:
         replies = self._supervisor.run(ToJudge(case, attempt) for case, attempt in pairs)
@@ -59,12 +58,12 @@ class WorkerJudge:
     def started(self) -> Iterator[WorkerJudge]:
         """The evaluators once they are loaded, until the block ends."""
         try:
-            self.code = self._supervisor.start().code
+            self.code = self._seat.start().code
             yield self
         except BaseException:
-            self._supervisor.kill()
+            self._seat.kill()
             raise
-        self._supervisor.close()
+        self._seat.close()
 
 
 class ToJudge(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Keeps a worker at work: feeds it, collects what it answers in the order of the jobs, and replaces it when it dies.
+"""Keeps the worker of a seat at work: feeds it, and collects what it answers in the order of the jobs.
 
 Jobs are read from their iterator only as far as the window reaches past the oldest unanswered one, so memory does not
 grow with their number. A few more orders than can run are sent ahead, so that no worker waits for its parent; those
@@ -13,81 +13,38 @@ from math import inf
 from time import monotonic
 from typing import Generic, TypeVar
 
-from oloproof.errors import BrokenError, OloproofError
 from oloproof.model.project import AT_ONCE, Launching
 from oloproof.record.journal import recorded, recorded_state
 from oloproof.runner.desk import Desk, Loss
 from oloproof.runner.launching import LOOK_AGAIN_S, Pace, Waiting, always
-from oloproof.runner.output import kept_text, last_of, to_bytes
-from oloproof.runner.process import RunLog, Waker, WorkerEnded, WorkerProcess
-from oloproof.runner.protocol import (
-    Began,
-    Declared,
-    Dropped,
-    Failed,
-    Garbled,
-    Halt,
-    Judged,
-    LoadEvaluators,
-    LoadSystem,
-    Ran,
-    Reached,
-    Ready,
-    Word,
-)
-
-LOAD_TIMEOUT_S = 120.0
-"""How long the user's module may take to be imported."""
+from oloproof.runner.output import kept_text, to_bytes
+from oloproof.runner.process import WorkerEnded, WorkerProcess
+from oloproof.runner.protocol import Began, Dropped, Garbled, Halt, Judged, Ran, Reached, Word
+from oloproof.runner.seat import Seat, out_of_turn
 
 GRACE_S = 2.0
 """How long past a deadline a worker may stay silent. It reports late cases itself, unless it is stuck as a whole."""
 
-FRUITLESS_WORKERS = 3
-"""How many workers in a row may end before they begin anything, until there will be no other."""
-
 AHEAD = 32
 """Orders that wait inside the worker."""
-
-SHARED = b"[several cases ran at once: what their threads and child processes printed is no single case's]\n"
-"""What stands before the prints in the worker's log that would be a case's if it ran alone."""
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
 class Supervisor(Generic[Job, Result]):
-    """One worker at a time, and what it holds. ``config`` is named in problems with what the user wrote there."""
+    """Gives jobs to whoever sits in the ``seat``, and knows what it holds."""
 
     def __init__(
-        self,
-        load: LoadSystem | LoadEvaluators,
-        desk: Desk[Job, Result],
-        *,
-        config: str,
-        concurrency: int,
-        ahead: int = AHEAD,
-        launching: Launching = AT_ONCE,
+        self, seat: Seat, desk: Desk[Job, Result], *, ahead: int = AHEAD, launching: Launching = AT_ONCE
     ) -> None:
-        self._spare = load.spare_chars
-        self._log = RunLog(self._spare)
-        self._load = load
+        self.seat = seat
         self._desk = desk
-        self._config = config
-        self._concurrency = concurrency
-        runs_cases = isinstance(load, LoadSystem)
-        self._is_alone = runs_cases and concurrency == 1  # the running case: all that is printed is its own
-        self._is_shared = runs_cases and concurrency > 1
         self._ahead = ahead
-        self._window = max(256, 4 * (concurrency + ahead))
-        self._waker = Waker()
-        self.warnings: tuple[str, ...] = ()
-        self._tears_down = False
+        self._window = max(256, 4 * (seat.slots + ahead))
         self._stopping = False
         self._halted = False
-        self._worker: WorkerProcess | None = None
         self._silent_since = 0.0
-        self._fruitless = 0
-        self._last_end = ""
         self._numbered = 0
         self._held: dict[int, Job] = {}
         self._begun: dict[int, Began] = {}
@@ -97,112 +54,15 @@ class Supervisor(Generic[Job, Result]):
         self._done: dict[int, Result] = {}
         self._tell_began: Callable[[Job], object] = lambda _: None
 
-    @property
-    def log(self) -> str:
-        """What was printed so far that belongs to no job."""
-        return self._log.text(b"" if self._worker is None else self._worker.printed())
-
-    # --- the worker's life -----------------------------------------------------------------------------------------
-
-    def start(self) -> Declared:
-        """Start a worker and have it load the user's code. What the decorator says of it.
-
-        Errors: UsageError when the name is wrong, BrokenError when what it names fails to load.
-        """
-        self._fruitless += 1
-        try:
-            worker = WorkerProcess(self._load.directory, slots=self._concurrency, log=self._log, waker=self._waker)
-        except OSError as exc:
-            raise BrokenError(f"no worker process could be started: {exc}", code="OLO408") from exc
-        self._worker = worker
-        worker.send([self._load])
-        ready = self._loaded(worker)
-        self._log.write(to_bytes(ready.printed))
-        self._tears_down = ready.tears_down
-        if self._is_shared:
-            worker.heading = SHARED
-        return ready.declared
-
-    def _loaded(self, worker: WorkerProcess) -> Ready:
-        until = monotonic() + LOAD_TIMEOUT_S
-        what = _name_of(self._load)
-        while (left := until - monotonic()) > 0:
-            try:
-                words = worker.receive(left)
-            except WorkerEnded as exc:
-                raise self._broken_while_loading(f"the worker process {exc} while it loaded {what}", "OLO405") from None
-            for word in words:
-                if isinstance(word, Ready):
-                    return word
-                if isinstance(word, Failed):
-                    raise word.error(self._config)
-                message = f"the worker process was ended while it loaded {what}: {_out_of_turn(word)}"
-                raise self._broken_while_loading(message, "OLO405")
-        raise self._broken_while_loading(f"loading {what} took more than {LOAD_TIMEOUT_S:g} s", "OLO406")
-
-    def _is_at_work(self) -> bool:
-        """There is a worker, or another one could be started. False is for good."""
-        while self._worker is None and self._fruitless < FRUITLESS_WORKERS:
-            try:
-                self.start()
-            except OloproofError as exc:
-                self.drop_worker()
-                self._last_end = exc.problems[0].message.partition("\n")[0]
-        return self._worker is not None
-
-    def close(self) -> None:
-        """Let the worker end normally."""
-        if self._worker is not None:
-            problem = self._worker.say_goodbye(tears_down=self._tears_down)
-            self.warnings += (problem,) if problem else ()
-        self._forget()
-
-    def dismiss(self) -> None:
-        """Tell the worker to end, for :meth:`close` to wait for."""
-        if self._worker is not None:
-            self._worker.dismiss()
-
-    def fail(self) -> None:
-        """End after something went wrong: normally where the user's code has something to do at its end, else at
-        once."""
-        if self._tears_down:
-            self.close()
-        else:
-            self.kill()
-
-    def kill(self) -> None:
-        """End the worker at once."""
-        self.drop_worker()
-        self._forget()
-
-    def drop_worker(self) -> None:
-        """End the worker at once; what it held is lost, and the next job gets another."""
-        if self._worker is not None:
-            self._worker.kill()
-            self._worker = None
+    def stop(self) -> None:
+        """Launch nothing more. May be called from a signal handler or another thread."""
+        self._stopping = True
+        self.seat.waker.wake()
 
     def abort(self) -> None:
         """End the worker while another thread waits for it, and start no other: what it held is lost."""
         self._stopping = True
-        self._fruitless = FRUITLESS_WORKERS
-        if self._worker is not None:
-            self._worker.end()
-
-    def stop(self) -> None:
-        """Launch nothing more. May be called from a signal handler or another thread."""
-        self._stopping = True
-        self._waker.wake()
-
-    def _forget(self) -> None:
-        self._worker = None
-        self._waker.close()
-
-    def _broken_while_loading(self, message: str, code: str) -> BrokenError:
-        self.drop_worker()
-        last = last_of(self.log.strip(), self._spare)
-        return BrokenError(message, code=code, hint=f"the last that it printed:\n{last}" if last else "")
-
-    # --- jobs ------------------------------------------------------------------------------------------------------
+        self.seat.shut()
 
     def run(
         self,
@@ -263,7 +123,7 @@ class Supervisor(Generic[Job, Result]):
 
     def _room(self) -> int:
         """How many orders the worker should be sent now; none until enough can be sent at once."""
-        waiting = len(self._held) - self._concurrency
+        waiting = len(self._held) - self.seat.slots
         room = 0 if waiting > self._ahead // 2 else self._ahead - waiting
         if not self._pace.every_s:
             return room
@@ -274,14 +134,14 @@ class Supervisor(Generic[Job, Result]):
         self._stopping = self._stopping or (bool(batch) and not self._may_launch())
         if self._stopping:
             self._done.update((n, self._desk.not_run(job)) for n, job in batch)
-            if self._worker is not None and self._held and not self._halted:
-                self._worker.send([Halt()])
+            if self.seat.worker is not None and self._held and not self._halted:
+                self.seat.worker.send([Halt()])
                 self._halted = True
             return
         if not batch:
             return
-        if not self._is_at_work():
-            why = f"this case never began, since no worker process could be put to work any more: {self._last_end}"
+        if not self.seat.fill():
+            why = f"this case never began, since no worker process could be put to work any more: {self.seat.last_end}"
             self._done.update((n, self._desk.lost(job, Loss("system_error", why))) for n, job in batch)
             return
         if not self._held:
@@ -290,22 +150,22 @@ class Supervisor(Generic[Job, Result]):
         now = monotonic()
         for _ in batch:
             self._pace = self._pace.launched(now)
-        if self._worker is not None:
-            self._worker.send([self._desk.order(n, job) for n, job in batch])
+        if self.seat.worker is not None:
+            self.seat.worker.send([self._desk.order(n, job) for n, job in batch])
 
     def _collect(self, at_most_s: float) -> None:
         """Wait for the worker to say something, or for its end, or for its silence to have lasted too long, or until
         something more may begin; or for ``at_most_s`` seconds."""
-        worker, now = self._worker, monotonic()
+        worker, now = self.seat.worker, monotonic()
         launch_s = min(self._again.wait_s(now), self._pace.wait_s(now) or inf, at_most_s)
         if worker is None or not self._held:
             if launch_s < inf and not self._stopping:
-                self._waker.wait(min(launch_s, LOOK_AGAIN_S))
+                self.seat.waker.wait(min(launch_s, LOOK_AGAIN_S))
                 self._stopping = self._stopping or not self._may_launch()
             return
-        limit = self._load.timeout_s + GRACE_S
+        limit = self.seat.timeout_s + GRACE_S
         try:
-            has_orders = len(self._held) - self._concurrency > self._ahead // 4
+            has_orders = len(self._held) - self.seat.slots > self._ahead // 4
             words = worker.receive(max(0.0, min(self._silent_since + limit - now, launch_s)), has_orders=has_orders)
         except WorkerEnded as exc:
             self._bury(worker, f"the worker process {exc}", late=False)
@@ -321,9 +181,9 @@ class Supervisor(Generic[Job, Result]):
         wrong = None
         for word in words:
             match word:
-                case Began(n) if n in self._held and n not in self._begun and len(self._begun) < self._concurrency:
+                case Began(n) if n in self._held and n not in self._begun and len(self._begun) < self.seat.slots:
                     self._begun[n] = word
-                    self._fruitless = 0
+                    self.seat.bore_fruit()
                     self._tell_began(self._held[n])
                 case Ran(n) | Judged(n) if n in self._begun:
                     self._settle(n, word)
@@ -331,13 +191,13 @@ class Supervisor(Generic[Job, Result]):
                     for n in self._held.keys() & set(numbers):
                         self._done[n] = self._desk.not_run(self._held.pop(n))
                 case _:
-                    wrong = wrong or _out_of_turn(word)
+                    wrong = wrong or out_of_turn(word)
         return wrong
 
     def _settle(self, n: int, word: Ran | Judged) -> None:
         self._silent_since = monotonic()
         if isinstance(word, Ran) and word.printed_before:
-            self._log.write(to_bytes(word.printed_before))
+            self.seat.log.write(to_bytes(word.printed_before))
         del self._begun[n]
         job = self._held.pop(n)
         self._end(n, job, self._desk.answered(job, word))
@@ -355,18 +215,16 @@ class Supervisor(Generic[Job, Result]):
     def _bury(self, worker: WorkerProcess, how: str, *, because: str = "", late: bool) -> None:
         """Give up a worker: what it had begun is lost, the rest is for the next one."""
         now = monotonic()
-        self._worker = None
-        remains = worker.bury()
+        remains = self.seat.bury(worker, f"{how}{because}")
         self._take(remains.words)
-        self._last_end = f"{how}{because}"
         self._ahead = 0  # user code that keeps a worker from telling what it begins has no more than that to begin
         log = ""
-        if self._begun and self._is_alone:
-            log = kept_text(remains.printed, self._spare)
+        if self._begun and self.seat.runs_one_case:
+            log = kept_text(remains.printed, self.seat.spare)
         else:
-            self._log.write(remains.printed)
+            self.seat.log.write(remains.printed)
         for n, began in self._begun.items():
-            is_late = late and now - began.at >= self._load.timeout_s
+            is_late = late and now - began.at >= self.seat.timeout_s
             noted = remains.noted.get(n, ())
             events = [entry for entry in noted if not isinstance(entry, Reached)]
             loss = Loss(
@@ -381,17 +239,3 @@ class Supervisor(Generic[Job, Result]):
             self._end(n, job, self._desk.lost(job, loss))
         self._again.put_back(self._held.items())
         self._held, self._begun = {}, {}
-
-
-def _out_of_turn(word: Word | Garbled) -> str:
-    if isinstance(word, Garbled):
-        return f"it said what is no answer: {word.why}"
-    return f"it said {type(word).__name__.lower()!r} out of turn"
-
-
-def _name_of(load: LoadSystem | LoadEvaluators) -> str:
-    match load:
-        case LoadSystem(target):
-            return target
-        case LoadEvaluators(functions):
-            return ", ".join(spec.target for spec in functions)

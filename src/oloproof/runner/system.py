@@ -12,6 +12,7 @@ from oloproof.model.project import CallableSystem, Retry
 from oloproof.runner.desk import Loss
 from oloproof.runner.ports import EACH_ONCE, SILENT, Launch
 from oloproof.runner.protocol import Declared, Judged, LoadSystem, Ran, RunCase
+from oloproof.runner.seat import Seat
 from oloproof.runner.supervisor import AHEAD, Supervisor
 from oloproof.runner.turns import Again, Turn, again, attempt_of, not_run, order_of, turns
 
@@ -21,11 +22,11 @@ class WorkerSystem:
 
     def __init__(self, kind: CallableSystem, config: str) -> None:
         self._attempts = _Attempts(kind.launching.retry)
+        load = LoadSystem(kind.target, os.fsencode(kind.directory), kind.timeout_s, spare_chars=kind.spare_chars)
+        self._seat = Seat(load, config=config, slots=kind.concurrency)
         self._supervisor: Supervisor[Turn, Attempt] = Supervisor(
-            LoadSystem(kind.target, os.fsencode(kind.directory), kind.timeout_s, spare_chars=kind.spare_chars),
+            self._seat,
             self._attempts,
-            config=config,
-            concurrency=kind.concurrency,
             ahead=AHEAD if kind.launching.max_per_minute is None else 0,
             launching=kind.launching,
         )
@@ -33,11 +34,11 @@ class WorkerSystem:
 
     @property
     def log(self) -> str:
-        return self._supervisor.log
+        return self._seat.printed
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return self._supervisor.warnings
+        return self._seat.warnings
 
     def run(self, cases: Iterable[Case], launch: Launch = EACH_ONCE) -> Iterator[Attempt]:
         def began(turn: Turn) -> None:
@@ -54,15 +55,15 @@ class WorkerSystem:
     def started(self) -> Iterator[WorkerSystem]:
         """The system once it is loaded, until the block ends. The worker never outlives it."""
         try:
-            self.identity = self._supervisor.start()
+            self.identity = self._seat.start()
             yield self
         except Exception:
-            self._supervisor.fail()
+            self._seat.fail()
             raise
         except BaseException:
-            self._supervisor.kill()
+            self._seat.kill()
             raise
-        self._supervisor.close()
+        self._seat.close()
 
 
 class _Attempts:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from oloproof.model.case import AttemptError
 from oloproof.runner.desk import Loss
 from oloproof.runner.protocol import Declared, Judged, LoadSystem, Ran, RunCase
+from oloproof.runner.seat import Seat
 from oloproof.runner.supervisor import Supervisor
 
 
@@ -32,13 +33,13 @@ class Workers:
     def log(self) -> str:
         """What they printed outside of any case so far."""
         with self._lock:
-            return "".join(supervisor.log for supervisor in self._all)
+            return "".join(supervisor.seat.printed for supervisor in self._all)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What went wrong beside the cases, known once they have ended."""
         with self._lock:
-            return tuple(dict.fromkeys(each for supervisor in self._all for each in supervisor.warnings))
+            return tuple(dict.fromkeys(each for supervisor in self._all for each in supervisor.seat.warnings))
 
     def start(self) -> Declared:
         """Have a first worker load the system. What its decorator says.
@@ -47,9 +48,9 @@ class Workers:
         """
         first = self._hire()
         try:
-            declared = first.start()
+            declared = first.seat.start()
         except BaseException:
-            first.kill()
+            first.seat.kill()
             raise
         self._idle.append(first)
         return declared
@@ -61,7 +62,7 @@ class Workers:
         supervisor = idle or self._hire()
         (ran,) = supervisor.run([order], window=1)
         if ran.error is not None and ran.error.kind == "timeout":
-            supervisor.drop_worker()
+            supervisor.seat.drop_worker()
         with self._lock:
             self._idle.append(supervisor)
         return ran
@@ -69,16 +70,16 @@ class Workers:
     def close(self) -> None:
         """Let all of them end normally."""
         for supervisor in self._all:
-            supervisor.dismiss()
+            supervisor.seat.dismiss()
         for supervisor in self._all:
-            supervisor.close()
+            supervisor.seat.close()
 
     def fail(self) -> None:
         """End at once what runs a case; the others as they end where something went wrong."""
         resting = list(self._idle)
         self._abort(resting)
         for supervisor in resting:
-            supervisor.fail()
+            supervisor.seat.fail()
 
     def kill(self) -> None:
         """End all of them at once."""
@@ -91,7 +92,7 @@ class Workers:
                 supervisor.abort()
 
     def _hire(self) -> Supervisor[RunCase, Ran]:
-        supervisor = Supervisor(self._load, _Rans(), config=self._config, concurrency=1)
+        supervisor = Supervisor(Seat(self._load, config=self._config, slots=1), _Rans())
         with self._lock:
             self._all.append(supervisor)
         return supervisor

@@ -16,7 +16,8 @@ from oloproof.errors import BrokenError, OloproofError, Problem, UsageError
 from oloproof.runner.launching import HEARD_S
 from oloproof.runner.protocol import Declared, Failed, Ran, RunCase, encode
 from oloproof.runner.ray.node import Node, decode_answer, decode_end, decode_start
-from oloproof.runner.supervisor import GRACE_S, LOAD_TIMEOUT_S
+from oloproof.runner.seat import LOAD_TIMEOUT_S
+from oloproof.runner.supervisor import GRACE_S
 
 PLACED_S = 60.0
 """How long the cluster may take to find room for a worker."""
