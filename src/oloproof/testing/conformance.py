@@ -46,8 +46,10 @@ def cases(file: Path) -> Iterator[dict[str, Any]]:
         raise NotACorpus(f"{file}: cannot be read: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise NotACorpus(f"{file}: its format is not {FORMAT}")
-    for case in document.get("cases", []):
-        if not isinstance(case, dict) or not case.keys() <= _KEYS or not {"name", "why", "evaluator"} <= case.keys():
+    if not isinstance(document.get("cases"), list):
+        raise NotACorpus(f"{file}: it has no list of cases")
+    for case in document["cases"]:
+        if not _is_case(case):
             raise NotACorpus(f"{file}: not a case: {inert(json.dumps(case))}")
         yield case
 
@@ -56,7 +58,10 @@ def difference(case: dict[str, Any]) -> str | None:
     """How the verdict (or, of several records, their counts) differs from the one that the case asks for, in a line;
     None when it does not."""
     if "records" in case:
-        judged = Counter(_judged(case["evaluator"], record).verdict for record in case["records"])
+        try:
+            judged = Counter(_judged(case["evaluator"], record).verdict for record in case["records"])
+        except _Refused as refused:
+            return f"expected {_counts(case['counts'])}, found refused ({inert(str(refused))})"
         counts = {key: judged[word] for key, word in WORDS.items()}
         return None if counts == case["counts"] else f"expected {_counts(case['counts'])}, found {_counts(counts)}"
     asked = case["verdict"], case.get("reason")
@@ -89,8 +94,22 @@ def main(arguments: Sequence[str]) -> int:
     except NotACorpus as error:
         print(error, file=sys.stderr)
         return 2
+    if not count:
+        print(f"{arguments[0]}: there is no case in its files", file=sys.stderr)
+        return 2
     print(f"{count - differing} of {count} cases agree")
     return 1 if differing else 0
+
+
+def _is_case(case: Any) -> bool:
+    if not isinstance(case, dict) or not {"name", "why", "evaluator"} <= case.keys() <= _KEYS:
+        return False
+    if not isinstance(case["evaluator"], dict) or not isinstance(case["evaluator"].get("type"), str):
+        return False
+    if "records" not in case:
+        return isinstance(case.get("verdict"), str)
+    records, counts = case["records"], case.get("counts")
+    return isinstance(counts, dict) and isinstance(records, list) and all(isinstance(each, dict) for each in records)
 
 
 def _judged(written: dict[str, Any], record: dict[str, Any]) -> Judgment:
@@ -109,9 +128,10 @@ def _judged(written: dict[str, Any], record: dict[str, Any]) -> Judgment:
 
 
 def _evaluator(written: dict[str, Any]) -> EvaluatorBase:
-    options = {key: value for key, value in written.items() if key != "type"}
+    if written["type"] not in EVALUATORS:
+        raise _Refused(f"unknown evaluator type {written['type']!r}")
     try:
-        return convert(options | {"type": written["type"]}, EVALUATORS[written["type"]])
+        return convert(written, EVALUATORS[written["type"]])
     except ConfigError as error:
         raise _Refused(str(error)) from None
     except ValidationError as error:

@@ -142,3 +142,18 @@ def test_measuring_does_not_end_the_count() -> None:
 def test_only_measurements_of_one_configuration_add() -> None:
     with pytest.raises(ValueError, match="do not add"):
         Measurement(["right"], (), ()) + Measurement(["wrong"], (), ())
+
+
+def test_each_case_is_counted_once_however_many_kinds_of_cases_there_are() -> None:
+    """Kinds wait to be counted together; who has thousands of them is counted in parts."""
+    measurement = Measurement(["right"], [STEPS_P50], [parse_slice("metadata.surface"), parse_slice("metadata.id")])
+    judgments = [PASS, FAIL, MISSING]
+    steps = [messages(count) for count in range(10)]
+    for at in range(3000):
+        measurement.add(case(surface=f"s{at % 4}", id=str(at)), steps[at % 10], [judgments[at % 3]])
+    assert measurement.measured() == measurement.measured()
+    measured = measurement.measured()
+    assert (measured.cases, measured.metrics[0]) == (3000, Rate("right", Tally(1000, 1000, 1000, 0)))
+    assert [group.support for group in measured.slices] == [*[750] * 4, *[1] * MAX_VALUES, 3000 - MAX_VALUES]
+    assert isinstance(measured.metrics[1], Quantile)
+    assert measured.metrics[1].distribution.observed == tuple((count, 300) for count in range(10))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ def test_the_corpus_is_there_and_says_why():
     names = [(file.stem, case["name"]) for file in FILES for case in cases(file)]
     assert len(set(names)) == len(names) > 200
     assert all(case["why"] for file in FILES for case in cases(file))
+    page = (CORPUS.parent / "docs" / "reference" / "conformance.md").read_text()
+    assert re.findall(r"\d+ of \d+ cases agree", page) == [f"{len(names)} of {len(names)} cases agree"]
 
 
 def test_it_tells_how_many_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -58,6 +61,11 @@ def test_it_tells_how_many_agree(tmp_path: Path, capsys: pytest.CaptureFixture[s
             EMPTY | {"evaluator": {"type": "agent_tool_called", "tool_name": "a", "min_calls": 0}},
             "expected pass, found refused (min_calls",
         ),
+        (EMPTY | {"evaluator": {"type": "x"}}, "expected pass, found refused (unknown evaluator type 'x')"),
+        (
+            EMPTY | {"records": [{"trajectory": {"step": []}}], "counts": {"passed": 1}},
+            "expected 1 passed, found refused (Object contains unknown field `step`",
+        ),
         (
             {"name": "x", "why": "y", "evaluator": EMPTY["evaluator"], "records": [{"trajectory": {}}, {}]}
             | {"counts": {"passed": 1, "failed": 0, "missing": 0, "excluded": 0}},
@@ -70,7 +78,21 @@ def test_it_tells_where_a_verdict_differs(case: Any, told: str, tmp_path: Path, 
     assert capsys.readouterr().out.startswith(f"x.json: {case['name']}: {told}")
 
 
-@pytest.mark.parametrize("case", [1, {}, EMPTY | {"wy": ""}, {"name": "x", "why": "y"}])
+@pytest.mark.parametrize(
+    "case",
+    [
+        1,
+        {},
+        EMPTY | {"wy": ""},
+        {"name": "x", "why": "y"},
+        {key: value for key, value in EMPTY.items() if key != "verdict"},
+        EMPTY | {"evaluator": "agent_max_tool_calls"},
+        EMPTY | {"evaluator": {"max_calls": 0}},
+        EMPTY | {"records": [{}]},
+        EMPTY | {"records": {}, "counts": {}},
+        EMPTY | {"records": [1], "counts": {}},
+    ],
+)
 def test_what_is_no_case_is_refused(case: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main([str(written(tmp_path, case))]) == 2
     assert "not a case" in capsys.readouterr().err
@@ -90,3 +112,13 @@ def test_another_format_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
     (tmp_path / "x.json").write_text("[")
     assert main([str(tmp_path)]) == 2
     assert "its format is not" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("document", [{}, {"cases": {}}, {"cases": None}, {"cases": []}])
+def test_files_without_a_case_agree_with_nothing(
+    document: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "x.json").write_text(json.dumps({"format": FORMAT} | document))
+    assert main([str(tmp_path)]) == 2
+    told = capsys.readouterr()
+    assert (told.out, "case" in told.err) == ("", True)
