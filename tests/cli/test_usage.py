@@ -247,6 +247,15 @@ def test_in_a_directory_of_the_project_the_configuration_above_is_named(tmp_path
     assert done.err.splitlines()[-1] == "  there is one in a directory above: --config ../../oloproof.yaml"
 
 
+def test_a_configuration_with_the_other_ending_is_named(tmp_path: Path) -> None:
+    directory = project(tmp_path)
+    (directory / "oloproof.yaml").rename(directory / "oloproof.yml")
+    for command in ("run", "inspect"):
+        assert (
+            "  there is oloproof.yml: --config oloproof.yml names it" in oloproof(directory, command).err.splitlines()
+        )
+
+
 def test_a_list_of_runs_is_of_a_project(tmp_path: Path) -> None:
     assert "there are neither runs here nor oloproof.yaml [OLO610]" in oloproof(tmp_path, "runs").err
     assert oloproof(project(tmp_path), "runs").out == "runs: none\n"

@@ -8,7 +8,15 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
-from oloproof.evaluators.base import ConfigError, EvaluatorBase, Name, Reads, split_path, verdict_from_worker
+from oloproof.evaluators.base import (
+    ConfigError,
+    EvaluatorBase,
+    Name,
+    Reads,
+    excerpt,
+    split_path,
+    verdict_from_worker,
+)
 from oloproof.model.case import Case
 from oloproof.model.evidence import CaseProblem, Evidence
 from oloproof.model.judgment import Judgment, MissingReason, excluded, missing
@@ -17,10 +25,26 @@ from oloproof.model.values import Json, has_unrepresentable, is_unrepresentable,
 NO_FINAL_ANSWER: Final = Judgment("fail", "no_final_answer", detail="the run ended without a final step")
 
 
-def _as_it_is(answer: Json) -> str:
-    """Beside a field that is not there: that nothing can be in an answer like this one."""
-    kinds = ((str, "a text"), (bool, "a truth value"), ((int, float), "a number"), (type(None), "null"))
-    return next((f": it is {name}" for kind, name in kinds if isinstance(answer, kind)), "")
+_KINDS: Final[tuple[tuple[type, str], ...]] = (
+    (str, "a text"),
+    (bool, "a truth value"),
+    (int, "a number"),
+    (float, "a number"),
+    (list, "a list"),
+    (dict, "an object"),
+)
+
+
+def kind_of(value: Json) -> str:
+    """What a value is, as JSON has it, with its article."""
+    kinds = (
+        (str, "a text"),
+        (bool, "a truth value"),
+        ((int, float), "a number"),
+        (list, "a list"),
+        (dict, "an object"),
+    )
+    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
 
 
 class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
@@ -96,7 +120,8 @@ class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
         if evidence.veiled and (found is UNSET or has_unrepresentable(found)) and has_unrepresentable(answer):
             return self.judge_veiled(found, evidence.case)
         if found is UNSET:
-            return Judgment("fail", "field_absent", detail=f"the {self._answer} has no {self.field}{_as_it_is(answer)}")
+            why = "" if isinstance(answer, (dict, list)) else f": it is {kind_of(answer)}"
+            return Judgment("fail", "field_absent", detail=f"the {self._answer} has no {self.field}{why}")
         return self.judge_value(found, evidence.case)
 
     def judge_veiled(self, found: Json | UnsetType, case: Case) -> Judgment:
@@ -115,6 +140,12 @@ class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):
         return not evidence.veiled and any(
             is_unrepresentable(lookup(output, self.path[:length])) for length in range(len(self.path) or 1)
         )
+
+    def no_text(self, found: Json, reference: Json) -> Judgment:
+        """The verdict where a text is asked for and something else is found."""
+        part = "; `field` names a part of it" if isinstance(found, dict) and self.field is None else ""
+        detail = f"it is {kind_of(found)}, and no text{part}"
+        return Judgment("fail", "not_text", expected=reference, found=excerpt(found), detail=detail)
 
     def judge_value(self, found: Json, case: Case) -> Judgment:
         """The verdict on the value that was found in the output."""

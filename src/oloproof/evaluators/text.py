@@ -47,7 +47,7 @@ class Contains(ReferenceEvaluator, frozen=True, kw_only=True, dict=True, tag_fie
 
     def compare(self, found: Json, reference: Json) -> Judgment:
         if type(found) is not str:
-            return Judgment("fail", "not_text", expected=reference, found=excerpt(found))
+            return self.no_text(found, reference)
         return Judgment(word(reference in found), expected=reference, found=excerpt(found))
 
 
@@ -78,5 +78,5 @@ class Regex(OutputEvaluator, frozen=True, kw_only=True, dict=True, tag_field="ty
 
     def judge_value(self, found: Json, case: Case) -> Judgment:
         if type(found) is not str:
-            return Judgment("fail", "not_text", expected=self.pattern, found=excerpt(found))
+            return self.no_text(found, self.pattern)
         return Judgment(word(self.compiled.search(found) is not None), expected=self.pattern, found=excerpt(found))

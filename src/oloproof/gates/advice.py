@@ -128,8 +128,8 @@ def error_advice(*, false_pass: float | None, false_fail: float | None, n: int, 
     for error, called in ((false_pass, "PASS"), (false_fail, "FAIL")):
         if error is not None and error > TOLERATED_EXCESS * nominal:
             yield (
-                f"calls a system exactly at its bound {called} in {percent_upper(error)}% of suites of {n:,}"
-                f" cases, nominally {percent_of(nominal)}%: consider `interval_method: exact`"
+                f"calls a system exactly at its bound {called} in {percent_upper(error)}% of suites of"
+                f" {counted(n, 'case')}, nominally {percent_of(nominal)}%: consider `interval_method: exact`"
             )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, Final, TypeVar, cast
 
@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec import inspect as shapes
 
 from oloproof.errors import did_you_mean, either, shown
+from oloproof.project.elsewhere import key_meant
 from oloproof.project.meant import form_hint, reference_hint
 from oloproof.project.nodes import Entry, Fields, Items, Node, Scalar, describe, excerpt, plain
 from oloproof.project.problems import Problems
@@ -120,9 +121,9 @@ def _fields(
     return values, valid
 
 
-def unknown_key(entry: Entry, known: Iterable[str], problems: Problems) -> None:
+def unknown_key(entry: Entry, known: Collection[str], problems: Problems) -> None:
     """Note a key that means nothing here."""
-    hint = did_you_mean(entry.key, known, otherwise="the keys are")
+    hint = key_meant(entry.key, known) or did_you_mean(entry.key, known, otherwise="the keys are")
     if entry.key == "<<":
         hint = "merge keys are not part of YAML 1.2; write the keys out"
     problems.at(entry, problems.codes.unknown_key, f"unknown key {shown(entry.key)}", hint=hint)

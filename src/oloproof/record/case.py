@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar, Token
-from threading import Lock
-from typing import Any
+from threading import Lock, current_thread, main_thread
+from typing import Any, Final
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -200,6 +200,17 @@ class CurrentCase(Struct, frozen=True, kw_only=True):
 _current: ContextVar[CurrentCase] = ContextVar("oloproof_current_case")
 
 
+_IN_THE_MAIN_THREAD: Final = (
+    "To run one case alone: `oloproof run --case ID --in-process`. "
+    "In a test of your own: `from oloproof.testing import recorded_case`, then `with recorded_case(input):`"
+)
+_IN_A_THREAD: Final = (
+    "A thread knows of its case where it runs in a copy of its context: "
+    "`pool.submit(contextvars.copy_context().run, function)`, "
+    "`Thread(target=contextvars.copy_context().run, args=(function,))`"
+)
+
+
 def current_case() -> CurrentCase:
     """The case that this code runs for.
 
@@ -208,13 +219,8 @@ def current_case() -> CurrentCase:
     try:
         return _current.get()
     except LookupError:
-        raise RecordError(
-            "current_case() was called outside a case. To run one case alone: `oloproof run --case ID --in-process`. "
-            "In a test of your own: `from oloproof.testing import recorded_case`, then `with recorded_case(input):`. "
-            "In a thread of your own, run the function in a copy of the context: "
-            "Thread(target=contextvars.copy_context().run, args=(function,))",
-            code="OLO703",
-        ) from None
+        told = _IN_THE_MAIN_THREAD if current_thread() is main_thread() else _IN_A_THREAD
+        raise RecordError(f"current_case() was called outside a case. {told}", code="OLO703") from None
 
 
 def enter(case: CurrentCase) -> Token[CurrentCase]:

@@ -113,3 +113,18 @@ def test_a_field_of_what_has_no_fields_is_told_with_what_it_is(output: Any, told
     judgment = Contains(field="answer", value="yes").judge(of_output(output))
     assert (judgment.verdict, judgment.reason) == ("fail", "field_absent")
     assert judgment.detail == f"the output has no answer{told}"
+
+
+@pytest.mark.parametrize(
+    ("field", "output", "told"),
+    [
+        (None, {"answer": "yes"}, "it is an object, and no text; `field` names a part of it"),
+        ("answer", {"answer": {"text": "yes"}}, "it is an object, and no text"),
+        ("answer", {"answer": ["yes"]}, "it is a list, and no text"),
+        (None, None, "it is null, and no text"),
+    ],
+)
+def test_what_is_no_text_is_told_with_what_it_is(field: str | None, output: Any, told: str) -> None:
+    for evaluator in (Contains(field=field, value="yes"), Regex(field=field, pattern="yes")):
+        judgment = evaluator.judge(of_output(output))
+        assert (judgment.reason, judgment.detail) == ("not_text", told)

@@ -39,7 +39,7 @@ def in_case(function, case=None):
 
 
 def test_outside_a_case_there_is_none():
-    with pytest.raises(RecordError, match=r"outside a case.*contextvars\.copy_context.*OLO703") as refused:
+    with pytest.raises(RecordError, match=r"outside a case.*OLO703") as refused:
         current_case()
     assert "oloproof run --case ID --in-process" in str(refused.value)
     assert "from oloproof.testing import recorded_case" in str(refused.value)
@@ -70,6 +70,22 @@ def test_a_thread_of_the_users_needs_a_copy_of_the_context():
 
     in_case(system)
     assert seen == [RecordError, "case_1"]
+
+
+def test_who_asks_outside_of_a_case_is_told_first_what_is_likely_meant_there():
+    told = []
+
+    def look():
+        with pytest.raises(RecordError) as caught:
+            current_case()
+        told.append(str(caught.value))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    look()
+    assert ["pool.submit(contextvars.copy_context().run, function)" in text for text in told] == [True, False]
+    assert ["recorded_case(input)" in text for text in told] == [False, True]
 
 
 def test_tasks_see_their_own_case():
