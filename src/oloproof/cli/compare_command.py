@@ -32,11 +32,10 @@ from oloproof.model.run import Report
 from oloproof.pipeline import Baseline
 from oloproof.pipeline.world import find_run, open_store
 from oloproof.project import load
-from oloproof.reports.comparison import comparison_notes, comparison_tables
+from oloproof.reports.comparison import comparison_notes, comparison_tables, pairs_text
 from oloproof.reports.document import comparison_report_document
 from oloproof.reports.inert import inert
 from oloproof.reports.view import view
-from oloproof.stats.rounding import percent_of
 from oloproof.store import Store
 
 
@@ -163,7 +162,7 @@ def _write(written: _Written, found: _Found, store: Store) -> tuple[str, ...]:
     if written.markdown is not None or written.github:
         from oloproof.reports.markdown import render_comparison
 
-        text = render_comparison(drawn, comparison_tables(report, found.partings), found.notes)
+        text = render_comparison(drawn, comparison_tables(report, found.partings), (pairs_text(report), *found.notes))
         if written.markdown is not None:
             write_file(written.markdown, [text])
         if written.github:
@@ -195,8 +194,7 @@ def _print(found: _Found, *, as_json: bool) -> None:
 
     drawn = view(report, config=named_config(found.config))
     print(f"candidate {inert(comparison.candidate)}\nbaseline  {inert(comparison.baseline)}")
-    level = percent_of(report.run.interval.level)
-    print(f"{comparison.pairs:,} cases of the baseline; intervals by Tango's score, {level}%")
+    print(pairs_text(report))
     if found.notes:
         print()
     for note in found.notes:

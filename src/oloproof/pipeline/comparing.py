@@ -60,10 +60,6 @@ def compare(
 
 def caveats(candidate: Run, baseline: Baseline) -> Iterator[str]:
     """What whoever reads a comparison of the two must know, in lines."""
-    if candidate.stopping is not None and candidate.stopping.after is not None:
-        yield "the candidate stopped early: the cases that it left out are missing pairs"
-    if candidate.clustered:
-        yield "cases belong to clusters: the intervals take them as independent, and are too narrow"
     if isinstance(baseline, Sides):
         yield "a baseline file keeps no calls: compare with a run to see where they part"
 

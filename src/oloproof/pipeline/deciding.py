@@ -137,6 +137,7 @@ def odd(decided: Report, policy: Policy | None) -> tuple[str, ...]:
         *_other_number(decided.run),
         *_too_narrow(decided.run, decided.measured),
         *_idle_acceptances(policy, decided.comparison),
+        *_of_pairs(decided.run, decided.comparison),
         *_rejudged(decided.comparison),
     )
 
@@ -180,6 +181,20 @@ def _too_narrow(header: Run, measured: Measured) -> tuple[str, ...]:
     if not (header.clustered and quantiles):
         return ()
     return (f"cases belong to clusters, and the interval of {', '.join(quantiles)} is too narrow for them",)
+
+
+def _of_pairs(header: Run, comparison: Comparison | None) -> Iterator[str]:
+    """What is displayed of pairs as if the run had gone to its end, and as if cases were independent."""
+    if comparison is not None and header.stopping is not None and header.stopping.after is not None:
+        yield (
+            "the candidate stopped early: the cases that it left out are missing pairs, and the p-values hold for no"
+            " run that stops because of what it shows"
+        )
+    if comparison is not None and header.clustered:
+        yield (
+            "cases belong to clusters: the intervals of differences take them as independent, and are too narrow, and"
+            " the p-values too small"
+        )
 
 
 def _idle_acceptances(policy: Policy | None, comparison: Comparison | None) -> tuple[str, ...]:

@@ -104,7 +104,12 @@ def _metric_bar(metric: Metric, known: Figures) -> Bar:
         return _quantity_bar(metric, known.lower, known.upper, estimate=known.estimate)
     plain = isinstance(metric, Rate) and metric.clusters is None
     shares = _share_bar(metric.tally) if isinstance(metric, Rate) and plain else Bar()
-    return replace(shares, estimate=known.estimate, lower=known.lower, upper=known.upper)
+    return replace(shares, estimate=_estimate(metric, known), lower=known.lower, upper=known.upper)
+
+
+def _estimate(metric: Metric, known: Figures) -> float | None:
+    """None also where passing says nothing, as the row beside the bar says."""
+    return None if isinstance(metric, Rate) and metric.vacuous else known.estimate
 
 
 def _share_bar(tally: Tally) -> Bar:
@@ -139,8 +144,7 @@ def _quantity_bar(
 def _decision_bar(report: Report, decision: Decision) -> Bar | None:
     finding = decision.finding
     metric = next((metric for metric in report.measured.metrics if metric.id == decision.metric), None)
-    known = None if metric is None else run_figures(metric, report.run)
-    estimate = None if known is None else known.estimate
+    estimate = None if metric is None else _estimate(metric, run_figures(metric, report.run))
     match finding:
         case CountFinding(tally=tally, max_failures=most):
             limit = max(0.0, 1 - most / tally.n) if tally.n else 1.0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
 from fractions import Fraction
 from operator import attrgetter
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from oloproof.model.comparison import Comparison, Migration, QuantilePairs, Reru
 from oloproof.model.judgment import WORDS
 from oloproof.model.run import Report
 from oloproof.model.tally import Distribution, PairTable, Tally
-from oloproof.reports.figures import NOTHING
+from oloproof.reports.figures import NO_BOUND, NOTHING, quantity_text
 from oloproof.reports.inert import inert
 from oloproof.reports.pairs import (
     PairRow,
@@ -27,11 +28,13 @@ from oloproof.reports.points import LEGEND
 from oloproof.reports.shapes import Table
 from oloproof.stats import paired
 from oloproof.stats.quantile import Counted
-from oloproof.stats.rounding import plain
+from oloproof.stats.rounding import percent_of
 
 FORMAT = "oloproof.comparison/v1"
 MOST_FLIPS = 20
 MOST_ROWS = 50
+
+_SETTLED = 12
 
 Partings = Mapping[str, str]
 """By case id, where the two trajectories part, in words."""
@@ -250,9 +253,9 @@ def _quantile_cells(quantile: QuantilePairs, level: float) -> tuple[str, ...]:
     moved = f"{quantile.grew:,} grew · {quantile.shrank:,} shrank"
     return (
         inert(quantile.metric.id),
-        _number(found.baseline.estimate),
-        _number(found.candidate.estimate),
-        f"[{_number(found.lower, 'no bound')}, {_number(found.upper, 'no bound')}] {unit}",
+        _number(found.baseline.estimate, rounding=ROUND_HALF_EVEN),
+        _number(found.candidate.estimate, rounding=ROUND_HALF_EVEN),
+        f"[{_bound(found.lower, rounding=ROUND_FLOOR)}, {_bound(found.upper, rounding=ROUND_CEILING)}] {unit}",
         f"{moved} · {quantile.stayed:,} stayed · {quantile.unsettled:,} not known",
     )
 
@@ -273,8 +276,31 @@ def _quantile_document(quantile: QuantilePairs, level: float) -> dict[str, Any]:
     }
 
 
-def _number(value: float | None, nothing: str = NOTHING) -> str:
-    return nothing if value is None else plain(Decimal(str(value)))
+def _number(value: float | None, *, rounding: str) -> str:
+    return NOTHING if value is None else quantity_text(value, rounding=rounding)
+
+
+def _bound(difference: float | None, *, rounding: str) -> str:
+    """A difference of two doubles, 0.3 − 0.1 for one, is settled before it is rounded outward: it lies beside its own
+    digits."""
+    if difference is None:
+        return NO_BOUND
+    settled = float(f"{difference:.{_SETTLED}g}") if math.isfinite(difference) else difference
+    return quantity_text(round(settled, _SETTLED), rounding=rounding)
+
+
+def pairs_text(report: Report) -> str:
+    """``40 cases of the baseline; intervals by Tango's score, 95%``, and at what else the rules are decided."""
+    pairs = f"{_comparison(report).pairs:,} cases of the baseline"
+    return f"{pairs}; {pair_intervals_text(report)}"
+
+
+def pair_intervals_text(report: Report) -> str:
+    """By what the intervals of differences are, and the rules on them where that is at another level."""
+    shown, policy = report.run.interval.level, report.policy
+    decided = shown if policy is None or not policy.pair_rules else policy.confidence_level
+    rules = "" if decided == shown else f"; rules on pairs are decided at {percent_of(decided)}%"
+    return f"intervals by Tango's score, {percent_of(shown)}%{rules}"
 
 
 def _migration_cells(migration: Migration) -> tuple[str, ...]:

@@ -84,10 +84,11 @@ def rest_table(tests: Sequence[RestTest]) -> Table:
 
 
 def rest_note(tests: Sequence[RestTest]) -> str:
-    """What to say where none is; "" where some is, or there was nothing to test."""
+    """What to say where none is; "" where some is, or there was nothing to test. That none passes less often would be
+    more than a test can say."""
     if not tests or any(True for _ in _suspicious(tests)):
         return ""
-    return f"no slice passes less often than the rest: {_counts_text(tests)}"
+    return f"no slice stands out as passing less often than the rest: {_counts_text(tests)}"
 
 
 def _rest(total: Tally, part: Tally) -> Tally:

@@ -22,7 +22,7 @@ from oloproof.model.measured import Metric
 from oloproof.model.run import Report, Run
 from oloproof.model.tally import Tally
 from oloproof.reports import words
-from oloproof.reports.comparison import changes_in_words, criteria_tables
+from oloproof.reports.comparison import changes_in_words, criteria_tables, pair_intervals_text
 from oloproof.reports.figures import (
     NOTHING,
     Figures,
@@ -88,7 +88,8 @@ class View(Struct, frozen=True, kw_only=True):
     ``inspect`` is the command that shows the report again. ``errors`` says of what went wrong how often it did, each
     with the command that shows the first. ``grid`` holds the slices in short, a row a slice value, whose intervals and
     quantiles ``grid_hint`` shows. ``flaky`` are the cases that pass in some of their trials. ``rest`` holds the slices
-    that pass less often than the rest, and ``rest_note`` says that none does, "" where some do or none was tested.
+    that pass less often than the rest, and ``rest_note`` says that none stands out, "" where some do or none was
+    tested.
     ``changes`` counts the cases that changed since the baseline, and ``baseline`` holds what became of each criterion
     and of which cases, "" and nothing where there is none; what else a comparison finds, ``baseline_hint`` shows.
     """
@@ -213,7 +214,7 @@ def _facts(report: Report, typed: Typed) -> tuple[Fact, ...]:
     facts.append(Fact("interval", shown if alike else f"{shown}; rules are decided by {decided}"))
     facts += stopping_facts(report)
     if report.comparison is not None:
-        facts.append(Fact("baseline", _baseline_text(report.comparison)))
+        facts.append(Fact("baseline", _baseline_text(report.comparison, report)))
     if run.own_dataset:
         facts.append(Fact("dataset", "none: the recordings are their own"))
     if run.partial:
@@ -226,8 +227,8 @@ def _facts(report: Report, typed: Typed) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _baseline_text(comparison: Comparison) -> str:
-    """What the run was compared with, and how many cases have no pair or a missing one."""
+def _baseline_text(comparison: Comparison, report: Report) -> str:
+    """What the run was compared with, how many cases have no pair or a missing one, and by what it is judged."""
     parts = [f"{inert(comparison.baseline)}: {comparison.pairs:,} pairs"]
     for count, what in (
         (len(comparison.only_in_candidate), "new cases without one"),
@@ -236,7 +237,8 @@ def _baseline_text(comparison: Comparison) -> str:
         (len(comparison.accepted), "accepted as gone or changed"),
     ):
         parts += [f"{count:,} {what}"] if count else []
-    return ", ".join(parts)
+    tried = f"; a case passes if all {comparison.trials:,} trials do" if comparison.trials > 1 else ""
+    return f"{', '.join(parts)}; {pair_intervals_text(report)}{tried}"
 
 
 def _baseline_tables(report: Report) -> Iterator[Table]:

@@ -19,6 +19,7 @@ from oloproof.model.decision import (
     CountFinding,
     CountReason,
     Decision,
+    Finding,
     IntervalMethod,
     IntervalReason,
     NoBaseline,
@@ -206,9 +207,7 @@ def _reason(subject: Subject) -> str:
             needed = "" if rule is None else f", at least {rule.min_cases:,} required"
             return f"{counted(finding.n, 'case')}{needed}"
         case "missing_exceeds_policy":
-            share = f" ({percent_estimate(finding.missing, finding.n)}%)" if finding.n else ""
-            most = "" if rule is None or rule.max_missing is None else f", at most {percent_of(rule.max_missing)}%"
-            return f"{finding.missing:,} of {counted(finding.n, 'case')} missing{share}{most}"
+            return f"{finding.missing:,} of {counted(finding.n, 'case')} missing{_share_missing(finding, rule)}"
         case "stopped_early":
             left = f"of {counted(finding.n, 'case')} {finding.missing:,} did not run or left no verdict"
             return f"not settled when the run stopped: {left}, and an interval of the others alone would not be valid"
@@ -216,6 +215,19 @@ def _reason(subject: Subject) -> str:
             return "the evidence passes; the rule asks that a person looks"
         case _ as never:
             assert_never(never)
+
+
+def _share_missing(finding: Finding, rule: Rule | None) -> str:
+    """`` (5.05%), at most 5%``, with the decimals that it takes to see that it is more."""
+    if not finding.n:
+        return ""
+    texts = [percent_estimate(finding.missing, finding.n, digits=digits) for digits in range(1, MOST_DIGITS + 1)]
+    if rule is None or rule.max_missing is None:
+        return f" ({texts[0]}%)"
+    most = percent_of(rule.max_missing)
+    limit = Decimal(rule.max_missing).scaleb(2)
+    share = next((text for text in texts if Decimal(text) > limit), texts[0])
+    return f" ({share}%), at most {most}%"
 
 
 def _related(metric: Metric | None) -> bool:

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from golden import specimens, trials
 from oloproof.model.comparison import CriterionPairs
 from oloproof.model.decision import Decision, PairFinding
-from oloproof.model.measured import Measured, Quantile
-from oloproof.model.tally import Distribution, PairTable
+from oloproof.model.measured import Measured, Quantile, Rate
+from oloproof.model.tally import Distribution, PairTable, Tally
 from oloproof.reports.bars import Bar, bars, difference_bars
 from oloproof.reports.view import view
 
@@ -84,3 +84,11 @@ def test_a_distribution_has_a_column_for_each_whole_number_or_forty(
     report = replace(specimens.support(), decisions=(), measured=Measured(4, (metric,)))
     (drawn,) = bars(report).distributions
     assert [column.observed for column in drawn.columns] == columns
+
+
+def test_nothing_is_drawn_of_a_rate_that_says_nothing() -> None:
+    """The table says that it is vacuous: no dot stands at 100 % beside that."""
+    before = specimens.support()
+    rates = (Rate("idle", Tally(passed=40), vacuous=True), Rate("busy", Tally(passed=40)))
+    found = bars(replace(before, measured=replace(before.measured, metrics=rates))).metrics
+    assert [bar.estimate for bar in found if bar is not None] == [None, 1.0]

@@ -48,7 +48,7 @@ def test_the_adjustment_is_over_those_that_could_ever_tell() -> None:
 def test_where_nothing_stands_out_one_line_says_so() -> None:
     tests = rest_tests(run(("a", Tally(40, 5)), ("b", Tally(41, 4))))
     assert rest_table(tests).rows == ()
-    assert rest_note(tests) == "no slice passes less often than the rest: 2 tested"
+    assert rest_note(tests) == "no slice stands out as passing less often than the rest: 2 tested"
     assert rest_note(rest_tests(Measured(3, (Rate("right", Tally(3)),)))) == ""
 
 

@@ -103,6 +103,12 @@ def test_the_rule_adds_what_it_required() -> None:
     assert said(missing, rule=rule) == "1 of 10 cases missing (10.0%), at most 5%"
 
 
+def test_a_share_that_is_too_large_is_seen_to_be() -> None:
+    rule = ObservedCount(id="r", metric="m", max_failures=0, max_missing="0.05")
+    missing = decided("missing_exceeds_policy", passed=997, missing=53)
+    assert said(missing, rule=rule) == "53 of 1,050 cases missing (5.05%), at most 5%"
+
+
 def test_quantiles_speak_in_their_unit_and_count_their_own_cases() -> None:
     overlap = of_steps("interval_overlaps_threshold", maximum=12.0, lower=4.0)
     assert said(overlap, metric=STEPS) == (

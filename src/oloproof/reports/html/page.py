@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from oloproof.model.run import Report
 from oloproof.reports.bars import bars, difference_bars
-from oloproof.reports.comparison import Partings, comparison_tables
+from oloproof.reports.comparison import Partings, comparison_tables, pairs_text
 from oloproof.reports.html.discretion import discreet_report
 from oloproof.reports.html.frame import environment, framed
 from oloproof.reports.html.parts import Entry, Part, packed
@@ -80,7 +80,7 @@ def comparison_page(
             view=drawn,
             candidate=inert(comparison.candidate),
             baseline=inert(comparison.baseline),
-            pairs=f"{comparison.pairs:,}",
+            pairs=pairs_text(shown),
             legend=LEGEND,
             notes=tuple(notes),
             rules=zip(drawn.decisions, bars(shown).decisions, strict=True),
