@@ -101,6 +101,8 @@ def tree(spans: Iterable[Span], builder: Builder) -> list[Span]:
     for span in spans:
         if span.id in known:
             builder.losses["repeated_spans"] += 1
+            if (known[span.id].kind, known[span.id].name) != (span.kind, span.name):
+                builder.lack()  # two spans have one id, of which one is lost
         known[span.id] = span
     ordered = sorted(known.values(), key=lambda span: span.order)
     roots = []

@@ -66,6 +66,10 @@ class Builder:
 
     # --- what happened, in order ----------------------------------------------------------------------------------
 
+    def lack(self) -> None:
+        """Something that was, or may have been, a call is not there."""
+        self._lacks_call = True
+
     def turn(self) -> int:
         """The agent (its model) speaks again. What it calls until the next time, it called together."""
         self._turn += 1

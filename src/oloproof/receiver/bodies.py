@@ -45,6 +45,8 @@ def inflated(body: bytes, encoding: str, most_bytes: int) -> bytes:
                 raise Refused(413, f"the body is larger than {most_bytes} bytes")
             if not inflating.eof:
                 raise Refused(400, f"the body is no whole {encoding}")
+            if inflating.unused_data:  # another gzip, whose records would be lost
+                raise Refused(400, f"the body goes on after the end of the {encoding}")
             return found
         case _:
             raise Refused(415, f"content encoding {encoding}: send gzip, or none")
@@ -68,8 +70,11 @@ def _from_json(body: bytes, path: str) -> list[Span | Log]:
         raise Refused(400, f"the body is not JSON: {error}") from None
     if not isinstance(value, dict):
         raise Refused(400, "the body is no JSON object")
+    found = list(otlp.read(value))
     wanted = Span if path == TRACES else Log
-    return [record for record in otlp.read(value) if isinstance(record, wanted)]
+    if not all(isinstance(record, wanted) for record in found):
+        raise Refused(400, f"the body holds spans and logs: send spans to {TRACES} and logs to {LOGS}")
+    return found
 
 
 def _from_protobuf(body: bytes, path: str) -> list[Span | Log]:
@@ -97,7 +102,7 @@ def _protobuf(path: str) -> tuple[Callable[[bytes], Any], Callable[[Any], Any]]:
 
 def _keep_bounds(record: Span | Log) -> None:
     parts: list[Span | Event] = [record.event] if isinstance(record, Log) else [record, *record.events]
-    record.is_cut = sum(map(_bound, parts)) > 0
+    record.is_cut |= sum(map(_bound, parts)) > 0
 
 
 def _bound(record: Span | Event) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from oloproof.importers.otel.records import identity, tells_of_a_step
 from oloproof.importers.otel.spans import Log, Span
-from oloproof.importers.otel.traces import Trace, identity, tells_of_a_step
+from oloproof.importers.otel.traces import Trace
 from oloproof.receiver.earlier import remember
 
 

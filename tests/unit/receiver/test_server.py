@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from fakes.telemetry import agent, chat, log, otlp, says, tool
-from oloproof.receiver.bodies import JSON, PROTOBUF
+from oloproof.importers.otel.spans import Span as SpanRecord
+from oloproof.receiver.bodies import JSON, PROTOBUF, records
 from oloproof.receiver.gathering import Gathering, Waits
 from oloproof.receiver.server import MOST_REQUESTS, RECORD_BYTES, Limits, Receiver
 from oloproof.receiver.writing import Writer
@@ -184,3 +185,27 @@ def test_who_gives_no_token_takes_no_place() -> None:
             receiver.requests.acquire()
         assert post(receiver, BODY)[0] == 401
         assert post(receiver, BODY, Authorization="Bearer s3cret")[0] == 429
+
+
+def test_what_would_be_lost_of_a_body_is_refused(receiver: Receiver) -> None:
+    two = gzip.compress(BODY) + gzip.compress(BODY)
+    assert post(receiver, two, Content_Encoding="gzip")[:2] == (
+        400,
+        b'{"message":"the body goes on after the end of the gzip"}',
+    )
+    both = json.dumps(RUN | otlp(logs=[log("gen_ai.user.message", {"content": "Hello?"}, 9, "m")])).encode()
+    for path in ("/v1/traces", "/v1/logs"):
+        assert post(receiver, both, path)[0] == 400
+    assert written(receiver) == []
+
+
+def test_what_the_sdk_left_out_of_a_step_truncates_its_run_in_protocol_buffers_too() -> None:
+    pytest.importorskip("opentelemetry.proto")
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+    from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
+
+    left_out = Span(trace_id=b"t" * 16, span_id=b"s" * 8, parent_span_id=bytes(8), dropped_attributes_count=1)
+    request = ExportTraceServiceRequest(resource_spans=[ResourceSpans(scope_spans=[ScopeSpans(spans=[left_out])])])
+    (found,) = records(request.SerializeToString(), "/v1/traces", PROTOBUF)
+    assert isinstance(found, SpanRecord)
+    assert (found.is_cut, found.parent_id) == (True, "")

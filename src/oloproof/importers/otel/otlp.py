@@ -6,6 +6,7 @@ text or numbers, enumerations by number or name, ids in hex or (wrongly) base64.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -19,6 +20,9 @@ METRICS: Final = ("resourceMetrics", "resource_metrics")
 _SCOPED_SPANS: Final = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
 _SCOPED_LOGS: Final = ("scopeLogs", "scope_logs")
 
+_DROPPED = ("droppedAttributesCount", "dropped_attributes_count", "droppedEventsCount", "dropped_events_count")
+_HEX = (16, 32)
+_HEX_ID = re.compile("[0-9a-fA-F]+")
 _ERRORS = (2, "2", "STATUS_CODE_ERROR", "ERROR", "Error")
 
 
@@ -50,9 +54,9 @@ def _span(record: dict[str, Any], resource: dict[str, Any], scope: str) -> Span:
     status = object_of(record.get("status"))
     flags = _integer(record.get("flags"), 0)
     return Span(
-        trace_id=text_of(_first(record, ("traceId", "trace_id"))),
-        span_id=text_of(_first(record, ("spanId", "span_id"))),
-        parent_id=text_of(_first(record, ("parentSpanId", "parent_span_id"))),
+        trace_id=_id(record, "traceId", "trace_id"),
+        span_id=_id(record, "spanId", "span_id"),
+        parent_id=_id(record, "parentSpanId", "parent_span_id"),
         parent_is_local=isinstance(flags, int) and is_local(flags),
         name=text_of(record.get("name")),
         start=nanoseconds(_first(record, ("startTimeUnixNano", "start_time_unix_nano"))),
@@ -63,7 +67,22 @@ def _span(record: dict[str, Any], resource: dict[str, Any], scope: str) -> Span:
         message=text_of(status.get("message")),
         resource=resource,
         scope=scope,
+        is_cut=_dropped(record),
     )
+
+
+def _id(record: dict[str, Any], *keys: str) -> str:
+    """An id; hex digits mean the same in either case, and nothing but zeros is none."""
+    found = text_of(_first(record, keys))
+    if len(found) in _HEX and _HEX_ID.fullmatch(found):
+        return found.lower() if found.strip("0") else ""
+    return found
+
+
+def _dropped(record: dict[str, Any]) -> bool:
+    """The SDK left attributes or events out, since there were too many."""
+    counts = (_integer(record.get(key), 0) for key in _DROPPED)
+    return any(isinstance(count, int) and count > 0 for count in counts)
 
 
 def _event(record: dict[str, Any]) -> Event:
@@ -80,9 +99,10 @@ def _log(record: dict[str, Any]) -> Log:
     time = nanoseconds(_first(record, ("timeUnixNano", "time_unix_nano")))
     time = time or nanoseconds(_first(record, ("observedTimeUnixNano", "observed_time_unix_nano")))
     return Log(
-        text_of(_first(record, ("traceId", "trace_id"))),
-        text_of(_first(record, ("spanId", "span_id"))),
+        _id(record, "traceId", "trace_id"),
+        _id(record, "spanId", "span_id"),
         Event(name, time, attributes, any_value(record.get("body"))),
+        is_cut=_dropped(record),
     )
 
 

@@ -31,9 +31,9 @@ def logs(request: Any) -> Iterator[Log]:
 
 def _span(span: Any, resource: dict[str, Any], scope: str) -> Span:
     return Span(
-        trace_id=span.trace_id.hex(),
-        span_id=span.span_id.hex(),
-        parent_id=span.parent_span_id.hex(),
+        trace_id=_id(span.trace_id),
+        span_id=_id(span.span_id),
+        parent_id=_id(span.parent_span_id),
         parent_is_local=is_local(span.flags),
         name=span.name,
         start=span.start_time_unix_nano,
@@ -44,6 +44,7 @@ def _span(span: Any, resource: dict[str, Any], scope: str) -> Span:
         message=span.status.message,
         resource=resource,
         scope=scope,
+        is_cut=span.dropped_attributes_count > 0 or span.dropped_events_count > 0,
     )
 
 
@@ -51,7 +52,14 @@ def _log(record: Any) -> Log:
     attributes = _attributes(record.attributes)
     name = text_of(getattr(record, "event_name", "")) or event_name(attributes)
     time = record.time_unix_nano or record.observed_time_unix_nano
-    return Log(record.trace_id.hex(), record.span_id.hex(), Event(name, time, attributes, _value(record.body)))
+    event = Event(name, time, attributes, _value(record.body))
+    is_cut = record.dropped_attributes_count > 0
+    return Log(_id(record.trace_id), _id(record.span_id), event, is_cut=is_cut)
+
+
+def _id(held: bytes) -> str:
+    """An id in hex; nothing but zeros is none."""
+    return held.hex() if any(held) else ""
 
 
 def _attributes(pairs: Any) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Span(Struct, kw_only=True):
     """A span. ``start`` and ``end`` in ns since 1970, 0: unknown. ``failed``: its status says so, ``message`` how.
 
     ``resource`` is who sent it, ``scope`` what recorded it. ``parent_is_local``: the span says that its parent is of
-    the same process, which exports it when it ends. ``is_cut``: something of it was left out, for its size.
+    the same process, which exports it when it ends. ``is_cut``: something of it was left out, for its size or number.
     """
 
     trace_id: str

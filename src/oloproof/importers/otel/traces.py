@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from typing import Any, Final
 
 from msgspec import Struct
 
 from oloproof.importers.otel.dialects import add_events, genai, seen
+from oloproof.importers.otel.records import MESSAGE_EVENTS, STEPS, identity, span_id_of, tells_of_a_step
 from oloproof.importers.otel.seen import NO_ROLES, Role, Seen
 from oloproof.importers.otel.spans import Event, Log, Span
 
@@ -21,11 +21,10 @@ LOSSES: Final = {
     "parent_cycles": "spans that are their own ancestors: they are taken as the beginning of a trace",
     "unplaced_logs": "log records that name no span, in traces with several that may be meant",
 }
+_SAME_NS: Final = 1_000_000
+"""What writes a span down may round its times by less."""
 _MOST_SEARCHED: Final = 1000
 """Calls of models in one trace among which a log record without a span is looked for."""
-
-_MESSAGE_EVENTS: Final = "gen_ai."
-_STEPS: Final = ("model", "tool", "handoff")
 
 
 class Node(Struct, kw_only=True, eq=False):
@@ -82,11 +81,12 @@ class Trace:
         self._is_cut = False
 
     def add(self, span: Span, place: int) -> None:
-        """One more span. Of two with one id the later is taken, unless it has not ended."""
+        """One more span. Of two with one id the later is taken, unless it has not ended; where they are no records of
+        the same, a step may be lost by it."""
         said = seen(span)
         keeps = not span.parent_id or (said is not None and said.role in ("agent", "workflow"))
         node = Node(
-            span_id=span.span_id or f"#{place}",
+            span_id=span_id_of(span, place),
             parent_id=span.parent_id if span.parent_id != span.span_id else "",
             parent_is_local=span.parent_is_local,
             start=span.start,
@@ -96,15 +96,16 @@ class Trace:
             seen=said,
             attributes={"name": span.name, **span.attributes} if keeps else {},
         )
-        self._is_cut |= span.is_cut and node.role in _STEPS
+        self._is_cut |= span.is_cut and node.role in STEPS
         self.resource = self.resource or span.resource
         known = self._by_id.get(node.span_id)
+        self._is_cut |= known is not None and _are_two(known, node)
         if known is None or span.end or not known.end:
             self._by_id[node.span_id] = node
 
     def add_log(self, log: Log) -> None:
         """One more log record. One that is there already was sent twice, where it says when it was."""
-        self._is_cut |= log.is_cut
+        self._is_cut |= log.is_cut and tells_of_a_step(log)
         key = identity(log) if log.event.time else b"#%d" % len(self._logs)
         self._logs.setdefault(key, log)
 
@@ -114,7 +115,7 @@ class Trace:
 
     def has_begun(self) -> bool:
         """Before :meth:`settle`: something of an agent has come."""
-        said = any(log.event.name.startswith(_MESSAGE_EVENTS) for log in self._logs.values())
+        said = any(log.event.name.startswith(MESSAGE_EVENTS) for log in self._logs.values())
         return said or any(node.role not in NO_ROLES for node in self._by_id.values())
 
     def settle(self, losses: Counter[str]) -> None:
@@ -163,7 +164,7 @@ class Trace:
         process. Before :meth:`settle`."""
         reached: set[str] = set()
         for node in self._by_id.values():
-            around: Node | None = node if node.role in _STEPS else None
+            around: Node | None = node if node.role in STEPS else None
             while around is not None and around.span_id not in reached and around.role not in ("agent", "workflow"):
                 reached.add(around.span_id)
                 outer = self._by_id.get(around.parent_id)
@@ -184,7 +185,7 @@ class Trace:
         events: dict[str, list[Event]] = {}
         homeless: list[Event] = []
         for log in sorted(self._logs.values(), key=lambda log: log.event.time):
-            if not log.event.name.startswith(_MESSAGE_EVENTS):
+            if not log.event.name.startswith(MESSAGE_EVENTS):
                 continue
             if log.event.name == genai.EVALUATION:
                 self.scores |= genai.scores(log.event.attributes)
@@ -269,20 +270,12 @@ class Trace:
                 pending += below.get(id(current), ())[::-1]
 
 
-def identity(record: Span | Log) -> bytes:
-    """What tells a record of a trace from its others, and from itself only where it is sent again."""
-    if isinstance(record, Span):
-        return record.span_id.encode("utf-8", "surrogatepass")
-    said = repr((record.span_id, record.event.name, record.event.time, record.event.attributes, record.event.body))
-    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def tells_of_a_step(record: Span | Log) -> bool:
-    """A record that adds to what an agent did, rather than saying what is around it or how it was."""
-    if isinstance(record, Log):
-        return record.event.name.startswith(_MESSAGE_EVENTS) and record.event.name != genai.EVALUATION
-    said = seen(record)
-    return said is not None and said.role in _STEPS
+def _are_two(one: Node, other: Node) -> bool:
+    """Two spans that have ended, one of them a step, and differ in more than in who wrote them down."""
+    if not (one.end and other.end) or (one.role not in STEPS and other.role not in STEPS):
+        return False
+    tools = [node.seen.tool for node in (one, other) if node.seen is not None]
+    return one.role != other.role or len({*tools}) > 1 or abs(one.start - other.start) > _SAME_NS
 
 
 def _begin(node: Node) -> tuple[int, int]:

@@ -257,3 +257,15 @@ def test_all_the_ways_to_hold_spans() -> None:
 
 def test_files_without_spans_are_told() -> None:
     assert refusal("openai-agents", json.dumps([TRACE]).encode())[0][2] == "OLO323"
+
+
+def test_of_two_spans_with_one_id_one_is_lost() -> None:
+    for name, truncated in (("look", False), ("erase", True)):
+        spans = [
+            {"object": "trace.span", "id": "f", "trace_id": "t", "span_data": {"type": "function", "name": each}}
+            for each in ("look", name)
+        ]
+        ended = [{**each, "ended_at": "2026-01-01T00:00:00Z"} for each in spans]
+        trajectory = imported("openai-agents", as_lines(*ended)).only.trajectory
+        assert trajectory is not None
+        assert trajectory.truncated is truncated

@@ -1050,3 +1050,41 @@ def test_log_records_that_were_sent_twice_count_once() -> None:
     said = [log("gen_ai.user.message", {"content": "Hello?"}, 9, "m"), log("gen_ai.user.message", {"content": "?"}, 9)]
     once = read(chat("m", "", 10), logs=said)
     assert words(read(chat("m", "", 10), logs=[*said, *said])) == words(once)
+
+
+def test_of_two_steps_with_one_id_one_is_lost_and_of_one_that_was_sent_twice_none() -> None:
+    done = chat("m", "a", 50, said=[says("Done.")])
+    look, erase = tool("look", "x", "a", 10), tool("erase", "x", "a", 20)
+    assert is_truncated(agent("a", "a"), look, erase, done)
+    assert is_truncated(agent("a", "a"), look, tool("look", "x", "a", 20), done)
+    assert not is_truncated(agent("a", "a"), look, look, done)
+    assert not is_truncated(agent("a", "a"), look, {**look, "endTimeUnixNano": "0"}, done)
+
+
+def test_ids_are_the_same_in_upper_and_lower_case_and_zeros_are_none() -> None:
+    trace, root, step = "AB" * 16, "0A" * 8, "0B" * 8
+    spans = [agent("a", root.lower(), trace=trace), chat(step, root, 10, said=[says("Hi.")], trace=trace.lower())]
+    spans[0]["parentSpanId"], spans[0]["flags"] = "0" * 16, 0x100
+    spans[1]["flags"] = 0x100
+    found = imported("otel", otlp(*spans))
+    assert (found.only.metadata or {})["trace_id"] == trace.lower()
+    assert not is_truncated(*spans)
+
+
+@pytest.mark.parametrize("key", ["droppedAttributesCount", "droppedEventsCount"])
+def test_a_step_of_which_the_sdk_left_something_out_truncates_the_run(key: str) -> None:
+    step, query = chat("m", "a", 10, said=[says("Hi.")]), span("SELECT", "q", "a", 5)
+    assert is_truncated(agent("a", "a"), {**step, key: 1}, query)
+    assert not is_truncated(agent("a", "a"), {**step, key: 0}, {**query, key: 1})
+
+
+def is_truncated(*spans: Any) -> bool:
+    trajectory = imported("otel", otlp(*spans)).only.trajectory
+    assert trajectory is not None
+    return trajectory.truncated
+
+
+def test_a_span_without_an_id_that_was_sent_twice_is_one_call() -> None:
+    spans = [tool("erase", "", "a", 10), tool("erase", "", "a", 20), tool("erase", "", "a", 10)]
+    found = imported("otel", otlp(agent("a", "a"), *spans, chat("m", "a", 50, said=[says("Done.")])))
+    assert [step.kind for step in found.steps].count("tool_call") == 2
