@@ -23,6 +23,21 @@ _MOST_NAMES: Final = 1000
 _NEAR: Final = 0.9
 """How alike two names are of which one may be a slip for the other: delete_customer is none for create_customer."""
 
+_LACKING: Final[dict[str, str]] = {
+    "no_trajectory": "no case left a trajectory: does the agent open `current_case().trace()`, or a recorder?",
+    "unnamed_agents": "no step names its agent: steps take `agent=`, and so does `trace.within(…)`",
+    "state_not_recorded": "no case left its state: the system gives it to `current_case().state(…)`",
+    "constraint_not_recorded": "no case checked them: `trace.check(…)` records that it was done",
+    "metric_not_recorded": "no step carries what is added up: `latency_ms=`, `tokens=` or `cost_usd=`",
+    "status_not_recorded": "no case said how it ended: `trace.finish(…)` records that",
+    "arguments_not_recorded": "no case recorded the arguments that it looks at",
+    "metadata_not_recorded": "no case has such metadata",
+    "no_declared_tools": "no case that ran has expected.tools",
+    "no_declared_route": "no case that ran has expected.route",
+    "not_selected": "`only:` holds of no case that ran",
+}
+"""By the reason for which no case was judged, what was forgotten, if that is likely. Errors are told elsewhere."""
+
 
 class Vacuity:
     """Watches the cases of a run go by, and tells afterwards what was never met."""
@@ -39,6 +54,9 @@ class Vacuity:
             if isinstance(evaluator, OutputEvaluator) and evaluator.field is not None
         }
         self._absent: set[int] = set()
+        self._unjudged: dict[int, tuple[str, set[str]]] = {
+            index: (evaluator.criterion, set()) for index, evaluator in enumerate(evaluators)
+        }
         self._idle = {
             index: evaluator
             for index, evaluator in enumerate(evaluators)
@@ -65,6 +83,12 @@ class Vacuity:
             elif judgment.verdict == "pass" or (judgment.verdict == "fail" and judgment.reason not in _CRASHES):
                 del self._fields[index]
 
+        for index in tuple(self._unjudged):
+            if judgments[index].verdict in ("pass", "fail"):
+                del self._unjudged[index]
+            else:
+                self._unjudged[index][1].add(judgments[index].reason or "")
+
     @property
     def criteria(self) -> tuple[str, ...]:
         """The criteria that no case gave anything to say."""
@@ -89,7 +113,12 @@ class Vacuity:
             f"criterion '{evaluator.criterion}' says nothing: in no case was there {evaluator.trigger}"
             for evaluator in self._idle.values()
         )
-        return (*tools, *fields, *idle)
+        lacking = (
+            f"criterion '{criterion}' has nothing to judge: {_LACKING[next(key for key in _LACKING if key in why)]}"
+            for criterion, why in self._unjudged.values()
+            if not why.isdisjoint(_LACKING)
+        )
+        return (*tools, *fields, *idle, *lacking)
 
     def _meant(self, tool: str) -> str:
         """Which tool was called that is named nearly like one which was not."""
