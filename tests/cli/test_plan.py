@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fakes.projects import NONE_WRONG, answered, oloproof, project, write_lines
+from fakes.projects import NONE_WRONG, answered, case, oloproof, project, write_lines
 
 pytestmark = pytest.mark.usefixtures("system_at_hand")
 
@@ -81,6 +82,25 @@ def test_after_a_run(suite: Path) -> None:
     more = oloproof(suite, "plan", "latest", "--cases", "400", "--truth", "0.8", "--json").json
     assert [row["assumed"] for row in more["rules"][0]["truths"]] == ["as observed", "80%"]
     assert more["rules"][0]["cases"] == 400
+
+
+def test_after_a_comparison_what_was_not_observed_is_not_said_to_be(tmp_path: Path) -> None:
+    """Nor does an option that says it go unheard."""
+    app = "import json\ndef run(case):\n    return {'answer': json.load(open('answers.json')).get(case, 'yes')}\n"
+    rule = {"id": "no-worse", "metric": "right", "kind": "non_inferiority", "margin": 0.1}
+    project(tmp_path, app=app, cases=[case(f"c{number}", f"c{number}") for number in range(40)], rules=[rule])
+    for answers in ('{"c3": "no"}', "{}"):
+        (tmp_path / "answers.json").write_text(answers)
+        oloproof(tmp_path, "run", *(["--baseline", "latest"] if answers == "{}" else []))
+
+    def row(*options: str) -> tuple[Any, ...]:
+        (found,) = oloproof(tmp_path, "plan", "latest", "--json", *options).json["rules"]
+        (only,) = found["truths"]
+        return only["assumed"], only["discordant"], only["difference"]
+
+    assert row() == ("pairs differ as observed", 1 / 40, 0)
+    assert row("--difference", "-0.02") == ("pairs differ as observed", 1 / 40, -0.02)
+    assert row("--discordant", "0.2") == ("20% of pairs differ", 0.2, 0)
 
 
 def test_the_run_itself_says_what_would_settle_it(suite: Path) -> None:

@@ -60,7 +60,7 @@ def scenarios(
                 truths[rule.id], labels[rule.id] = own if q is not None else by_metric.setdefault(rule.metric, own)
         share = discordant if assumed.discordant is None else assumed.discordant
         pairs = {rule.id: share for rule in policy.rules if isinstance(rule, get_args(PairRule))}
-        differing = f"{percent_near(share)}% of pairs differ"
+        differing = _differing(share)
         found.append(
             Scenario(
                 name=", ".join(([name] if truths else []) + ([differing] if pairs else [])),
@@ -73,8 +73,13 @@ def scenarios(
     return tuple(found)
 
 
-def observed_scenario(policy: Policy, measured: Measured, comparison: Comparison | None) -> Scenario:
-    """The run's own figures taken for the truth. A rule of which nothing was observed has none."""
+def observed_scenario(
+    policy: Policy, measured: Measured, comparison: Comparison | None, *, assumed: Assumptions
+) -> Scenario:
+    """The run's own figures taken for the truth. A rule of which nothing was observed has none. For a rule that
+    compares these are how many pairs differ, unless that is ``assumed``; not by how much the candidate passes more
+    often, since a plan is for a change that is still to come."""
+    labels: dict[str, str] = {}
     metrics = {metric.id: metric for metric in measured.metrics}
     truths, discordant, passing = {}, {}, {}
     tables = {} if comparison is None else {each.id: each.table for each in comparison.criteria}
@@ -88,11 +93,26 @@ def observed_scenario(policy: Policy, measured: Measured, comparison: Comparison
             continue
         if share is not None:
             passing[rule.id] = share
-        if table is not None and table.n > table.missing:
+        if assumed.discordant is not None:
+            discordant[rule.id], labels[rule.id] = assumed.discordant, _differing(assumed.discordant)
+        elif table is not None and table.n > table.missing:
+            labels[rule.id] = "pairs differ as observed"
             discordant[rule.id] = (table.fixed + table.broken) / (table.n - table.missing)
         elif share is not None:
+            labels[rule.id] = "rate as observed"
             discordant[rule.id] = independent(share)
-    return Scenario(name=OBSERVED, truths=truths, discordant=discordant, passing=passing)
+    return Scenario(
+        name=OBSERVED,
+        truths=truths,
+        discordant=discordant,
+        passing=passing,
+        difference=assumed.difference,
+        labels=labels,
+    )
+
+
+def _differing(share: float) -> str:
+    return f"{percent_near(share)}% of pairs differ"
 
 
 def independent(share: Fraction) -> float:

@@ -72,7 +72,7 @@ def run_plan(report: Report, wanted: Wanted) -> SuitePlan:
         raise _not_plain()
     _refuse_unknown(policy, wanted.assumed)
     suite = _seen(report.measured).of(wanted.cases)
-    found = [observed_scenario(policy, report.measured, report.comparison)]
+    found = [observed_scenario(policy, report.measured, report.comparison, assumed=wanted.assumed)]
     if wanted.assumed.truths or wanted.assumed.by_metric:
         found += scenarios(policy, sizes=suite.sizes, quantiles=suite.quantiles, assumed=wanted.assumed)
     return _planned(report.run.project, policy, suite, tuple(found), wanted, run=report.run.id)

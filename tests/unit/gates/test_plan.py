@@ -307,7 +307,7 @@ def test_a_run_tells_what_is_true() -> None:
     steps = Quantile("steps", "agent_steps", "0.9", "steps", Distribution(((3.0, 30), (5.0, 5), (9.0, 5)), ((1.0, 2),)))
     tallies = (Rate("right", Tally(36, 4, 2)), steps, Rate("nothing", Tally(missing=4)), Rate("steady", Tally(9, 1)))
     table = PairTable(both_pass=34, fixed=3, broken=1, both_fail=2, was_pass=2)
-    found = observed_scenario(Policy(rules=rules), Measured(42, tallies), compared(table))
+    found = observed_scenario(Policy(rules=rules), Measured(42, tallies), compared(table), assumed=Assumptions())
     assert found.truths == {"rule": NINE_TENTHS, "quick": Fraction(35, 40)}
     assert found.discordant == pytest.approx({"no-worse": 0.1, "other": 0.18})
 
