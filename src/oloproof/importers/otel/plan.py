@@ -15,8 +15,8 @@ from msgspec import UNSET
 
 from oloproof.importers.foreign import arguments_of
 from oloproof.importers.otel.histories import Histories
-from oloproof.importers.otel.known import Known, Pending
-from oloproof.importers.otel.messages import Message, Stored, Unread, joined
+from oloproof.importers.otel.known import Known, Pending, arguments_key
+from oloproof.importers.otel.messages import Asked, Message, Stored, Unread, joined
 from oloproof.importers.otel.seen import Messages
 from oloproof.importers.otel.story import Entry, HandOff, Heard, Planned, Result, Turn
 from oloproof.importers.otel.traces import Node, Trace, is_transfer
@@ -58,6 +58,9 @@ class Plan:
         self._transfers: list[Planned] = []
         self._agents: dict[str, list[tuple[int, str]]] = {}
         self._histories = Histories(self._known, losses)
+        tools = [node.seen for trace in traces for node in trace.nodes if node.role == "tool" and node.seen is not None]
+        self._spans = Counter((seen.call_id, seen.tool) for seen in tools)
+        self._early: dict[tuple[str, str], Planned] = {}
         for trace in traces:
             self._read(trace)
         self.is_open |= self._histories.lacks_something
@@ -167,6 +170,8 @@ class Plan:
             self.losses["unread_parts"] += len(unread)
             self.is_open |= any(part.may_be_call for part in unread)
             for asked in message.asked:
+                if self._adopt(turn, asked):
+                    continue
                 planned = Planned(name=asked.name, call_id=asked.call_id, arguments=asked.arguments, turn=turn)
                 self._plan(planned, node)
                 self._pending.add(
@@ -176,6 +181,22 @@ class Plan:
                     ("inside", turn.inside, asked.name),
                 )
         turn.says = turn.content != "" or not turn.calls
+
+    def _adopt(self, turn: Turn, asked: Asked) -> bool:
+        """Whether the call ran before it was asked for, as the clocks of two machines may have it: then the span that
+        was told by itself, the only one of that id and tool, is its record."""
+        early = self._early.get((asked.call_id, asked.name))
+        if early is None or early.turn.inside is not turn.inside:
+            return False
+        if asked.arguments is not UNSET:
+            if early.arguments is not UNSET and arguments_key(early.arguments) != arguments_key(asked.arguments):
+                return False
+            early.arguments = asked.arguments
+        del self._early[asked.call_id, asked.name]
+        early.turn.calls.remove(early)
+        early.turn = turn
+        turn.calls.append(early)
+        return True
 
     def _plan(self, planned: Planned, node: Node) -> None:
         planned.agent = planned.turn.agent or node.agent
@@ -228,6 +249,8 @@ class Plan:
             planned = Planned(name=seen.tool, call_id=seen.call_id, arguments=seen.arguments, turn=_NO_TURN)
             planned.turn = self._turn_of(node, inside)
             self._plan(planned, node)
+            if seen.call_id and not planned.turn.is_model and self._spans[seen.call_id, seen.tool] == 1:
+                self._early[seen.call_id, seen.tool] = planned
         if planned.arguments is UNSET:
             planned.arguments = seen.arguments
         planned.spanned = True

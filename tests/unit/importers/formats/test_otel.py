@@ -1088,3 +1088,21 @@ def test_a_span_without_an_id_that_was_sent_twice_is_one_call() -> None:
     spans = [tool("erase", "", "a", 10), tool("erase", "", "a", 20), tool("erase", "", "a", 10)]
     found = imported("otel", otlp(agent("a", "a"), *spans, chat("m", "a", 50, said=[says("Done.")])))
     assert [step.kind for step in found.steps].count("tool_call") == 2
+
+
+@pytest.mark.parametrize("behind", [0, 15, 95])
+def test_a_call_that_ran_before_it_was_asked_for_by_the_clock_of_another_machine_is_one_call(behind: int) -> None:
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.result": "r"}
+    asked = [{"type": "tool_call", "id": each, "name": "look", "arguments": {"at": each}} for each in ("1", "2")]
+    found = imported(
+        "otel",
+        otlp(
+            agent("a", "a"),
+            chat("m", "a", 100, 110, said=[{"role": "assistant", "parts": asked}]),
+            span("execute_tool look", "x", "a", 115 - behind, a={**ran, "gen_ai.tool.call.id": "1"}),
+            span("execute_tool look", "y", "a", 118, a={**ran, "gen_ai.tool.call.id": "2"}),
+            chat("n", "a", 200, said=[says("Done.")]),
+        ),
+    )
+    told = [(step.kind, step.call_id) for step in found.steps if step.kind in ("tool_call", "tool_result")]
+    assert told == [("tool_call", "1"), ("tool_call", "2"), ("tool_result", "1"), ("tool_result", "2")]
