@@ -105,16 +105,37 @@ def test_what_a_declared_call_has_no_difference_of_has_no_column(opened: Any, bl
     assert beside.all_inner_texts() == ["call", "declared", "found"]
 
 
-def test_the_cases_that_changed_lead_to_their_steps(opened: Any, tmp_path: Path) -> None:
+LINES = """cells => cells.flatMap((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return cell.textContent.includes(" ") ? [] : [range.getClientRects().length];
+})"""
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two cases, of which the second has come to fail."""
+    directory = tmp_path_factory.mktemp("compared")
     rows = [case("c1", ["look"], tools=["look"]), case("c2", ["pay"], tools=["pay"])]
-    project(tmp_path, app=AGENT, cases=rows, evaluators=[SEQUENCE], rules=None, policy="none")
-    assert oloproof(tmp_path, "run").code == 0
-    (tmp_path / "app.py").write_text(AGENT.replace("in tools", "in tools[:1] * len(tools[0])"))
-    assert oloproof(tmp_path, "run").code == 0
-    assert oloproof(tmp_path, "compare", "latest", "latest~1", "--html", "compared.html").code == 0
-    page = opened.at(tmp_path / "compared.html")
+    project(directory, app=AGENT, cases=rows, evaluators=[SEQUENCE], rules=None, policy="none")
+    assert oloproof(directory, "run").code == 0
+    (directory / "app.py").write_text(AGENT.replace("in tools", "in tools[:1] * len(tools[0])"))
+    assert oloproof(directory, "run").code == 0
+    assert oloproof(directory, "compare", "latest", "latest~1", "--html", "compared.html").code == 0
+    return directory / "compared.html"
+
+
+def test_the_cases_that_changed_lead_to_their_steps(opened: Any, compared: Path) -> None:
+    page = opened.at(compared)
     page.locator("[data-case] a", has_text="c2").first.click()
     page.locator("#case h1", has_text="c2").wait_for()
+
+
+@pytest.mark.parametrize("width", [720, 768, 1280])
+def test_a_number_is_not_broken_into_lines(width: int, opened: Any, compared: Path) -> None:
+    opened.page.set_viewport_size({"width": width, "height": 900})
+    counts = opened.at(compared).eval_on_selector_all("td.figure", LINES)
+    assert set(counts) == {1}
 
 
 def test_in_forced_colours_the_offending_step_has_another_border(opened: Any, blocked: Path) -> None:

@@ -52,7 +52,7 @@ function drawing(link) {
       lines.push(make("tr", {},
         make("th", { scope: "row" }, each.criterion),
         make("td", { class: `state ${each.verdict}` }, `${SIGNS[each.verdict]} ${each.verdict}`),
-        make("td", {}, each.reason),
+        make("td", { class: "reason" }, each.reason),
         make("td", {}, ...stepLinks(each.steps, at)),
         ...beside));
     }
