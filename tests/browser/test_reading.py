@@ -11,6 +11,7 @@ from fakes.projects import AGENT, NONE_WRONG, RIGHT, case, oloproof, project
 
 SEQUENCE = {"type": "agent_tool_sequence"}
 AS_DECLARED = {"id": "as-declared", "metric": "agent_tool_sequence", "kind": "observed_count", "max_failures": 0}
+NO_WORSE = {"id": "no-worse", "metric": "agent_tool_sequence", "kind": "non_inferiority", "margin": 0.02}
 
 
 def long_call(tool: str) -> str:
@@ -117,12 +118,19 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two cases, of which the second has come to fail."""
     directory = tmp_path_factory.mktemp("compared")
     rows = [case("c1", ["look"], tools=["look"]), case("c2", ["pay"], tools=["pay"])]
-    project(directory, app=AGENT, cases=rows, evaluators=[SEQUENCE], rules=None, policy="none")
-    assert oloproof(directory, "run").code == 0
-    (directory / "app.py").write_text(AGENT.replace("in tools", "in tools[:1] * len(tools[0])"))
-    assert oloproof(directory, "run").code == 0
-    assert oloproof(directory, "compare", "latest", "latest~1", "--html", "compared.html").code == 0
+    project(directory, app=AGENT, cases=rows, evaluators=[SEQUENCE], rules=[NO_WORSE])
+    assert oloproof(directory, "run", "--no-gate").code == 0
+    (directory / "app.py").write_text(AGENT.replace("in tools", "in [each for each in tools if each != 'pay']"))
+    assert oloproof(directory, "run", "--no-gate").code == 0
+    assert oloproof(directory, "compare", "latest", "latest~1", "--html", "compared.html").code in (1, 3)
     return directory / "compared.html"
+
+
+def test_the_verdict_of_a_comparison_leads_to_what_is_broken(opened: Any, compared: Path) -> None:
+    page = opened.at(compared)
+    page.get_by_role("link", name="agent_tool_sequence: see the 1 that is broken").click()
+    page.wait_for_function("document.activeElement.id === 'cases'")
+    assert listed(page) == ["c2"]
 
 
 def test_the_cases_that_changed_lead_to_their_steps(opened: Any, compared: Path) -> None:

@@ -21,7 +21,7 @@ from oloproof.model.tally import Tally
 from oloproof.reports.html import Entry, report_page
 from oloproof.reports.html.aligned import Line, aligned
 from oloproof.reports.html.parts import LEFT_OUT, UNREADABLE, packed
-from oloproof.reports.html.ways import blocking_ways, ways
+from oloproof.reports.html.ways import blocking_ways, broken_ways, ways
 from oloproof.reports.inert import inert
 
 
@@ -196,3 +196,12 @@ def test_rules_that_block_lead_there_each_criterion_once() -> None:
     assert named == ["agent_constraints_satisfied", "agent_no_tool_loop", "agent_no_tool_loop"]  # no quantile
     again = replace(report.decisions[1], rule="again")
     assert blocking_ways(replace(report, decisions=(*report.decisions, again))) == blocking_ways(report)
+
+
+def test_a_comparison_leads_to_what_is_broken_of_the_criteria_that_block() -> None:
+    report = specimens.compared()
+    assert broken_ways(report) == ()  # the rule of the broken criterion passes
+    blocking = replace(report.decisions[0], blocking=True)
+    (way,) = broken_ways(replace(report, decisions=(blocking,)))
+    assert (way.criterion, way.text) == ("answer_correct", "see the 1 that is broken")
+    assert way.address == "#slice=answer_correct%3Dbroken"

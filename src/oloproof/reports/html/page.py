@@ -12,7 +12,7 @@ from oloproof.reports.comparison import Partings, comparison_tables, pairs_text
 from oloproof.reports.html.discretion import discreet_report
 from oloproof.reports.html.frame import environment, framed
 from oloproof.reports.html.parts import Entry, Part, packed
-from oloproof.reports.html.ways import blocking_ways, ways
+from oloproof.reports.html.ways import blocking_ways, broken_ways, ways
 from oloproof.reports.inert import inert
 from oloproof.reports.points import LEGEND
 from oloproof.reports.view import view
@@ -87,6 +87,7 @@ def comparison_page(
             columns=criteria.columns,
             criteria=zip(criteria.rows, difference_bars(comparison, level=level), strict=True),
             tables=tables,
+            leading=broken_ways(shown),
             content=content,
             parts=packed(entries, by_change, content=content),
             **framed(source="" if served else None),

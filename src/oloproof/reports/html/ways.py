@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -28,8 +28,24 @@ def ways(metric: Metric) -> tuple[Way, ...]:
 def blocking_ways(report: Report) -> tuple[Way, ...]:
     """Those of the criteria whose rules block, in the rules' order, each once."""
     metrics = {metric.id: metric for metric in report.measured.metrics}
-    named = dict.fromkeys(decision.metric for decision in report.decisions if decision.blocking)
-    return tuple(way for name in named if name in metrics for way in ways(metrics[name]))
+    return tuple(way for name in _blocking(report) if name in metrics for way in ways(metrics[name]))
+
+
+def broken_ways(report: Report) -> tuple[Way, ...]:
+    """From a comparison, which the report must hold, to the broken cases of the criteria whose rules block."""
+    assert report.comparison is not None
+    broken = {criterion.id: len(criterion.broken_cases) for criterion in report.comparison.criteria}
+    return tuple(_broken(name, broken[name]) for name in _blocking(report) if broken.get(name))
+
+
+def _blocking(report: Report) -> Iterable[str]:
+    return dict.fromkeys(decision.metric for decision in report.decisions if decision.blocking)
+
+
+def _broken(criterion: str, count: int) -> Way:
+    name = inert(criterion)
+    text = f"see the {count:,} {'that is' if count == 1 else 'that are'} broken"
+    return Way(name, text, f"#slice={quote(f'{name}=broken', safe='')}")
 
 
 def _ways(rate: Rate) -> Iterator[Way]:
