@@ -139,6 +139,17 @@ def test_a_comparison_runs_nothing_again_but_knows_what_was(tmp_path: Path) -> N
     assert "1 newly broken and not run again, as `run --baseline` does, 0 allowed" in done.out
 
 
+def test_what_was_confirmed_against_one_baseline_confirms_nothing_against_another(tmp_path: Path) -> None:
+    confirmed = against_baseline(tmp_path, {"c2": {"1": "no"}})
+    assert confirmed.code == 0
+    (tmp_path / "answers.json").write_text("{}")
+    oloproof(tmp_path, "run", "--no-gate")
+    oloproof(tmp_path, "baseline", "save", "-o", "other.json")
+    done = oloproof(tmp_path, "compare", confirmed.json["run"]["id"], "other.json")
+    assert done.code == 1
+    assert "1 newly broken and not run again" in done.out
+
+
 def test_more_re_runs_than_a_rule_asks_for_do_not_help_it(tmp_path: Path) -> None:
     twice = NO_NEW | {"id": "twice"}
     thrice = NO_NEW | {"id": "thrice", "confirm": 3}

@@ -16,6 +16,7 @@ from oloproof import pipeline
 from oloproof.cli.streaming import EventStream
 from oloproof.model.events import CaseFinished, CaseStarted, Event, RuleSettled, RunStarted
 from oloproof.model.run import Report, Run
+from oloproof.model.selection import Selection
 from oloproof.pipeline import Request, Resumption, Watch
 from oloproof.pipeline.world import real_ports
 from oloproof.project import load, read_cases
@@ -170,9 +171,10 @@ def test_judge_tells_what_it_reads(tmp_path: Path) -> None:
     assert [event.state for event in watch.of(RuleSettled)] == [each.state for each in report.decisions]
 
 
-def test_what_is_not_gated_settles_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", [{"gated": False}, {"selection": Selection(limit=1)}, {"in_process": True}])
+def test_what_is_not_gated_settles_nothing(tmp_path: Path, asked: dict[str, Any], system_at_hand: None) -> None:
     watch = Heard()
-    watched(project(tmp_path), watch, gated=False)
+    watched(project(tmp_path), watch, **asked)
     assert (watch.of(RunStarted)[0].rules, watch.of(RuleSettled)) == ((), [])
 
 

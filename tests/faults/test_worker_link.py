@@ -85,6 +85,19 @@ def test_what_the_worker_would_not_say_ends_it(tmp_path, line, why):
     assert runs(tmp_path) == {"1": 1, "2": 1, "3": 1, "4": 1}
 
 
+def test_no_case_begins_twice_where_others_could_begin(tmp_path):
+    """Else a system could say anew when it began, and be late as often as it likes."""
+    source = """
+    def run(case):
+        if case == 2:
+            say(b'{"type":"began","n":1,"at":0.0}')
+            threading.Event().wait()
+        return case
+    """
+    _, second = run(reaching(tmp_path, source, concurrency=3), [1, 2])
+    assert second.error.message.startswith("the worker process was ended while this case ran: it said 'began'")
+
+
 @pytest.mark.parametrize("line", ["nonsense", '{"type":"ready","declared":{}}', '{"type":"ran","n":2}'])
 def test_what_is_left_on_a_line_hides_no_beginning(tmp_path, line):
     """The worker's own lines are read behind it, and whoever has begun by then does not begin again."""
