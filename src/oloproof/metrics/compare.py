@@ -252,8 +252,8 @@ def _quantiles(candidate: Sides, baseline: Sides, pairs: Pairs) -> tuple[Quantil
         found.append(
             QuantilePairs(
                 metric,
-                distribution(new for new, _ in amounts),
-                distribution(old for _, old in amounts),
+                distribution((new, 1) for new, _ in amounts),
+                distribution((old, 1) for _, old in amounts),
                 **moves,
             )
         )

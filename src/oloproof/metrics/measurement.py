@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
-from oloproof.metrics.quantities import UNITS, observe
+from oloproof.metrics.quantities import UNITS, distribution, observe
 from oloproof.metrics.slices import Placer, labels, placer
 from oloproof.model.case import Case
 from oloproof.model.judgment import Judgment, Word
@@ -23,7 +23,7 @@ from oloproof.model.measured import MIN_SLICE_SUPPORT, Measured, Metric, Quantil
 from oloproof.model.project import QuantileSpec, QuantitySource, SliceSpec
 from oloproof.model.reading import Reading
 from oloproof.model.slice_values import OTHERS, UNPLACED
-from oloproof.model.tally import Amount, AtLeast, Distribution, Tally
+from oloproof.model.tally import Amount, Distribution, Tally
 
 MAX_VALUES = 50
 """Values of one slice that are measured, by support; the cases of the others are only counted."""
@@ -69,17 +69,9 @@ class _Cell:
         return [Tally(c["pass"], c["fail"], c["missing"], c["excluded"]) for c in counters]
 
     def distributions(self, sources: Sequence[QuantitySource]) -> dict[QuantitySource, Distribution]:
-        observed: list[Counter[float]] = [Counter() for _ in sources]
-        floors: list[Counter[float]] = [Counter() for _ in sources]
-        for amounts, count in self.amounts.items():
-            for index, amount in enumerate(amounts):
-                if isinstance(amount, AtLeast):
-                    floors[index][amount.floor] += count
-                else:
-                    observed[index][amount] += count
         return {
-            source: Distribution(tuple(sorted(values.items())), tuple(sorted(least.items())))
-            for source, values, least in zip(sources, observed, floors, strict=True)
+            source: distribution((amounts[at], count) for amounts, count in self.amounts.items())
+            for at, source in enumerate(sources)
         }
 
 

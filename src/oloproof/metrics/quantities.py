@@ -25,7 +25,6 @@ UNITS: Mapping[QuantitySource, str] = {
     "cost_usd": "USD",
 }
 
-
 _NOTHING: Final = AtLeast(0)
 
 _DECIDED: Final = frozenset({"tool_call", "handoff", "decision", "final"})
@@ -65,13 +64,13 @@ def _sum(source: StepQuantity, steps: Sequence[Step]) -> tuple[float, bool]:
     return (LARGEST, False) if summed is None else (summed, bool(complete))
 
 
-def distribution(amounts: Iterable[Amount]) -> Distribution:
-    """How often each value occurs, and each floor."""
+def distribution(counted: Iterable[tuple[Amount, int]]) -> Distribution:
+    """How often each value occurs, and each floor, of amounts with how many cases had them."""
     observed: Counter[float] = Counter()
     floors: Counter[float] = Counter()
-    for amount in amounts:
+    for amount, count in counted:
         if isinstance(amount, AtLeast):
-            floors[amount.floor] += 1
+            floors[amount.floor] += count
         else:
-            observed[amount] += 1
+            observed[amount] += count
     return Distribution(tuple(sorted(observed.items())), tuple(sorted(floors.items())))

@@ -85,7 +85,7 @@ class _Counter:
                 spec.source,
                 spec.quantile,
                 UNITS[spec.source],
-                distribution(_largest(self._sources.index(spec.source), sides) for sides in cell.cases.values()),
+                distribution((_largest(self._sources.index(spec.source), sides), 1) for sides in cell.cases.values()),
             )
             for spec in asked.quantiles
         ]

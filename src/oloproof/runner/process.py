@@ -199,7 +199,7 @@ class WorkerProcess:
 
     def bury(self) -> Remains:
         """End the process for good, and say what it was doing."""
-        self._end()
+        self._end_and_reap()
         found = [slot for fd in self._slots if (slot := read_slot(fd)) is not None]
         remains = Remains(self._last_words(), {began.n: entries for began, entries in found}, self.printed())
         self._close()
@@ -240,7 +240,7 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End the process and all that it started."""
-        self._end()
+        self._end_and_reap()
         self._log.write(self.printed())
         self._close()
 
@@ -250,7 +250,7 @@ class WorkerProcess:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _end(self) -> None:
+    def _end_and_reap(self) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
