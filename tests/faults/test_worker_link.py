@@ -12,7 +12,8 @@ from fakes.workers import cases, judge, project, run
 from oloproof import runner
 from oloproof.errors import BrokenError
 from oloproof.model.case import Attempt, Case
-from oloproof.runner import supervisor
+from oloproof.runner import Launch, supervisor, system
+from oloproof.runner.ports import Listener
 
 REACHING = """
 import stat
@@ -96,6 +97,33 @@ def test_no_case_begins_twice_where_others_could_begin(tmp_path):
     """
     _, second = run(reaching(tmp_path, source, concurrency=3), [1, 2])
     assert second.error.message.startswith("the worker process was ended while this case ran: it said 'began'")
+
+
+def test_a_case_that_runs_cannot_say_that_it_never_began(tmp_path, monkeypatch):
+    """Once a run is stopped, what has not begun is not run; what has begun comes to something."""
+    source = """
+    def run(case):
+        while not os.path.exists("others dropped"):
+            pass
+        say(b'{"type":"dropped","numbers":[0]}')
+        threading.Event().wait()
+    """
+
+    class Stopping(Listener):
+        def began(self, case_id, trial):
+            loaded.stop()
+
+    def told(turn):
+        (tmp_path / "others dropped").touch()
+        return not_run(turn)
+
+    not_run = system.not_run
+    monkeypatch.setattr(system, "not_run", told)
+    with runner.load(reaching(tmp_path, source)) as loaded:
+        first, second = loaded.run(cases(1, 2), Launch(listener=Stopping()))
+    assert first.error.kind == "system_error"
+    assert first.error.message.startswith("the worker process was ended while this case ran: it said 'dropped'")
+    assert second.not_run
 
 
 @pytest.mark.parametrize("line", ["nonsense", '{"type":"ready","declared":{}}', '{"type":"ran","n":2}'])
