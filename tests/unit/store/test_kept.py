@@ -14,7 +14,8 @@ from oloproof.model.case import Attempt, AttemptError, system_error
 from oloproof.model.judgment import PASS, Judgment, missing
 from oloproof.model.measured import Measured
 from oloproof.model.run import Run
-from oloproof.store import Store, StoredCase, stored_case
+from oloproof.model.stopping import Stopping
+from oloproof.store import Store, StoredCase, identity, stored_case
 
 RUN = stored.run()
 GOING_ON = replace(RUN, resumed=("2026-12-01T00:00:00Z",))
@@ -97,6 +98,17 @@ def test_re_runs_are_kept_and_not_counted(store: Store, header: Run) -> None:
     assert letters(store) == of(0, 1)
     assert [side.case_id[-1] for side in store.sides(RUN.id, identified=True).cases] == ["0", "1"]
     assert len(list(store.verdicts(RUN.id))) == 3
+
+
+def test_sides_are_in_the_order_of_the_dataset_whatever_the_launch_order_was(store: Store) -> None:
+    """And each is told apart by what its own case asked."""
+    launched = replace(RUN, stopping=Stopping(seed=1))
+    store.append(RUN.id, [judged(2), judged(0)])
+    store.append(RUN.id, [judged(1)])
+    store.finish(launched, Measured(cases=3, metrics=()), None)
+    sides = store.sides(RUN.id, identified=True).cases
+    assert [(side.case_id[-1], side.codes) for side in sides] == of(0, 1, 2)
+    assert [side.question for side in sides] == [identity(stored.case(number).input) for number in range(3)]
 
 
 def test_what_a_run_came_to_is_forgotten_when_it_goes_on(store: Store) -> None:
