@@ -366,9 +366,7 @@ class TraceBlock:
         finally:
             with progress.sink.lock:
                 progress.over = True
-                if (
-                    ending is not None
-                ):  # the result of a call that goes on in a thread, and what follows, comes too late
+                if ending is not None:  # the result of a call that still goes on comes too late, and what follows it
                     lacks = bool(progress.under_way) or progress.sink.lacks
                     progress.sink.put(replace(ending, lacks=lacks))
 
