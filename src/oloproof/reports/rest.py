@@ -79,7 +79,7 @@ def rest_table(tests: Sequence[RestTest]) -> Table:
     """The suspicious ones, the most suspicious first; without rows where there is none."""
     suspicious = sorted(_suspicious(tests), key=lambda test: (test.adjusted, test.p))
     rows = tuple(_cells(test) for test in suspicious[:MOST_ROWS])
-    columns = ("slice", "criterion", "cases", "missing", "passes here", "elsewhere", "p", "adjusted")
+    columns = ("slice", "criterion", "passes here", "missing", "elsewhere", "p", "adjusted")
     return Table(f"slices that pass less often than the rest: {_counts_text(tests)}", columns, rows)
 
 
@@ -114,9 +114,8 @@ def _cells(test: RestTest) -> tuple[str, ...]:
     return (
         f"{inert(test.slice)}={inert(test.value)}",
         inert(test.criterion),
-        f"{test.tally.n:,}",
-        f"{test.tally.missing:,}",
         rate_text(test.tally),
+        f"{test.tally.missing:,}",
         rate_text(test.rest),
         p_text(test.p),
         p_text(test.adjusted),
