@@ -50,7 +50,7 @@ def test_a_command_of_another_program_leads_to_one_of_ours(theirs: str) -> None:
     ("arguments", "told"),
     [
         (["run", "-k", "c1"], "No such option '-k'. --case ID, --slice metadata.KEY=VALUE and --limit N run some"),
-        (["run", "--lf"], "No such option '--lf'. `oloproof inspect --failures` lists what failed"),
+        (["run", "--lf"], "No such option '--lf'. --failed RUN runs what failed in a run"),
         (["run", "--epochs", "3"], "No such option '--epochs'. --trials N tries each case so often"),
         (["run", "-c", "x.yaml"], "No such option '-c'. --config FILE names the configuration"),
         (["check", "-c", "x.yaml"], "No such option '-c'. --config FILE names the configuration"),

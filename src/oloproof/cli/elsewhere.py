@@ -40,7 +40,7 @@ COMMANDS: Final = {
 """A command of another program, and ours with the option that makes it the same."""
 
 _SOME_CASES = "--case ID, --slice metadata.KEY=VALUE and --limit N run some of the cases"
-_FAILED = "`oloproof inspect --failures` lists what failed, and --case ID runs a case again"
+_FAILED = "--failed RUN runs what failed in a run, as in --failed latest"
 _TRIALS = "--trials N tries each case so often"
 _AT_ONCE = "--concurrency N has so many cases run at a time"
 _STOP = "--stop-early ends the run once its verdict is settled"

@@ -34,6 +34,12 @@ AMOUNT = Amount(min=0, min_open=True, max=1e9)
 @click.option(
     "--case", "case_ids", type=TEXT, multiple=True, metavar="ID", help="Run only this case (repeatable). Never gates."
 )
+@click.option(
+    "--failed",
+    type=TEXT,
+    metavar="RUN",
+    help="Run only the cases that failed, or lack a verdict, in this run. Never gates.",
+)
 @click.option("--slice", "slice_text", metavar="metadata.KEY=VALUE", help="Run only these cases. Never gates.")
 @click.option("--limit", type=COUNT, metavar="N", help="Run only the first cases. Never gates.")
 @click.option(
@@ -89,6 +95,7 @@ def command(
     context: click.Context,
     /,
     config: Path,
+    failed: str | None,
     concurrency: int | None,
     run_id_file: Path | None,
     resumed: str | None,
@@ -109,6 +116,8 @@ def command(
     was = _cut_short(context, resumed, config)
     asked = Asked.of(context.params if was is None else words_again(command, was.asked))
     project = load(config, trials=asked.trials)
+    if failed is not None:
+        asked = replace(asked, case_ids=(*asked.case_ids, *_failed_in(failed, config, project)))
     _refuse_in_process(asked, project, json_events=json_events)
     request = replace(
         asked.request(),
@@ -131,12 +140,30 @@ def _cut_short(context: click.Context, name: str | None, config: Path) -> Run | 
             if option in said:
                 raise UsageError(Problem("OLO417", f"{option} goes with --resume RUN"))
         return None
-    again = [option for option in said if option in OPTIONS]
+    again = [option for option in said if option in (*OPTIONS, "--failed")]
     if again:
         what = f"{' and '.join(again)}: a run that is resumed is asked for what it was asked for at first"
         raise UsageError(Problem("OLO417", what, "leave it out"))
     with open_store(config, create=False) as store:
         return find_run(store, name, config)
+
+
+def _failed_in(name: str, config: Path, project: Project) -> tuple[str, ...]:
+    """The cases with a verdict of that run that is a fail or missing, as far as the dataset still has them.
+
+    Errors: UsageError where there is none: running everything instead would not say so.
+    """
+    with open_store(config, create=False) as store:
+        run = find_run(store, name, config)
+        found = dict.fromkeys(
+            attempt.case_id for attempt in store.verdicts(run.id) if not {"f", "m"}.isdisjoint(attempt.codes)
+        )
+    if project.dataset is not None and found:
+        known = {case.id for case in read_cases(project)}
+        found = {case_id: None for case_id in found if case_id in known}
+    if not found:
+        raise UsageError(Problem("OLO603", f"--failed: in run {run.id} no case of the dataset failed", "leave it out"))
+    return tuple(found)
 
 
 def _resumption(was: Run, *, changed_too: bool, retry_errors: bool) -> pipeline.Resumption:

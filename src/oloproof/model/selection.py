@@ -12,6 +12,9 @@ from oloproof.model.project import METADATA_PREFIX
 from oloproof.model.slice_values import RESERVED, value_text
 from oloproof.model.values import lookup
 
+_MOST_NAMED = 5
+"""Cases that a selection's text names; of more it says how many they are."""
+
 
 class MetadataValue(Struct, frozen=True):
     """The cases with this ``value`` at ``path`` in their metadata, written as reports print it (``(none)``: no value
@@ -50,7 +53,9 @@ class Selection(Struct, frozen=True, kw_only=True):
         return self != Selection()
 
     def __str__(self) -> str:
-        parts = [f"--case {case_id}" for case_id in self.case_ids]
+        parts = [f"--case {case_id}" for case_id in self.case_ids[:_MOST_NAMED]]
+        if len(self.case_ids) > _MOST_NAMED:
+            parts.append(f"and {len(self.case_ids) - _MOST_NAMED:,} more")
         if self.slice is not None:
             parts.append(f"--slice {self.slice}")
         if self.limit is not None:
@@ -59,9 +64,6 @@ class Selection(Struct, frozen=True, kw_only=True):
 
     def of(self, cases: Iterable[Case]) -> Iterator[Case]:
         """The selected cases, in the dataset's order."""
-        return islice((case for case in cases if self._holds(case)), self.limit)
-
-    def _holds(self, case: Case) -> bool:
-        if self.case_ids and case.id not in self.case_ids:
-            return False
-        return self.slice is None or self.slice.holds(case)
+        named = frozenset(self.case_ids)
+        chosen = (case for case in cases if not named or case.id in named)
+        return islice((case for case in chosen if self.slice is None or self.slice.holds(case)), self.limit)

@@ -52,3 +52,5 @@ def test_it_says_what_narrowed_the_run() -> None:
     selection = Selection(case_ids=("a",), slice=MetadataValue(("user", "age"), "3"), limit=2)
     assert selection
     assert str(selection) == "--case a --slice metadata.user.age=3 --limit 2"
+    many = Selection(case_ids=tuple(map(str, range(1200))))
+    assert str(many) == "--case 0 --case 1 --case 2 --case 3 --case 4 and 1,195 more"
