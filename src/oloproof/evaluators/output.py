@@ -25,11 +25,10 @@ from oloproof.model.values import Json, has_unrepresentable, is_unrepresentable,
 NO_FINAL_ANSWER: Final = Judgment("fail", "no_final_answer", detail="the run ended without a final step")
 
 
-_KINDS: Final[tuple[tuple[type, str], ...]] = (
+_KINDS: Final = (
     (str, "a text"),
     (bool, "a truth value"),
-    (int, "a number"),
-    (float, "a number"),
+    ((int, float), "a number"),
     (list, "a list"),
     (dict, "an object"),
 )
@@ -37,14 +36,7 @@ _KINDS: Final[tuple[tuple[type, str], ...]] = (
 
 def kind_of(value: Json) -> str:
     """What a value is, as JSON has it, with its article."""
-    kinds = (
-        (str, "a text"),
-        (bool, "a truth value"),
-        ((int, float), "a number"),
-        (list, "a list"),
-        (dict, "an object"),
-    )
-    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "null")
 
 
 class OutputEvaluator(EvaluatorBase, frozen=True, kw_only=True, dict=True):

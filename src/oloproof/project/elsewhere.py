@@ -10,33 +10,23 @@ _RUN = "what is run stands under `system:`"
 _ASKED = "what is asked stands under `evaluators:`"
 _SYSTEM = "how the system is run stands under `system:`"
 _CONFIG: Final = {
-    **dict.fromkeys(
-        ("tests", "tasks", "task", "samples", "scenarios"), "the file with the cases is named by `dataset:`"
-    ),
-    **dict.fromkeys(
-        ("providers", "provider", "targets", "solver", "model", "agent"), "what is run stands under `system:`"
-    ),
+    **dict.fromkeys(("tests", "tasks", "task", "samples", "scenarios"), _CASES),
+    **dict.fromkeys(("providers", "provider", "targets", "solver", "model", "agent"), _RUN),
     **dict.fromkeys(("callable", "command", "http", "recorded", "format", "records", "retry", "retries"), _SYSTEM),
     **dict.fromkeys(("concurrency", "timeout", "timeout_s", "max_per_minute", "isolation", "depends_on"), _SYSTEM),
-    **dict.fromkeys(
-        ("assert", "asserts", "defaultTest", "judges", "scorer", "scorers"), "what is asked stands under `evaluators:`"
-    ),
+    **dict.fromkeys(("assert", "asserts", "defaultTest", "judges", "scorer", "scorers"), _ASKED),
     **dict.fromkeys(("rules", "thresholds", "gate", "gates"), "rules stand under `policy:`, or in release.yaml"),
     **dict.fromkeys(("name", "description"), "did you mean 'project'?"),
     **dict.fromkeys(("epochs", "repeat"), "did you mean 'trials'?"),
     "prompts": "a prompt is the agent's own; what it is asked is the `input` of a case",
 }
 _EXPECTED = 'write it under expected: {"answer": …}'
-_BESIDE = "what is no input belongs in `metadata`"
+_BESIDE = "what is nobody's input belongs in `metadata`"
 _ROW: Final = {
-    **dict.fromkeys(
-        ("target", "ideal", "answer", "output", "reference", "assert"), 'write it under expected: {"answer": …}'
-    ),
+    **dict.fromkeys(("target", "ideal", "answer", "output", "reference", "assert"), _EXPECTED),
     **dict.fromkeys(("tools", "expected_tools"), 'write it under expected: {"tools": […]}'),
     **dict.fromkeys(("vars", "question", "prompt", "query", "messages"), "what the system is called with is `input`"),
-    **dict.fromkeys(
-        ("tags", "labels", "description", "category", "split"), "what is nobody's input belongs in `metadata`"
-    ),
+    **dict.fromkeys(("tags", "labels", "description", "category", "split"), _BESIDE),
 }
 _RULE: Final = {
     **dict.fromkeys(

@@ -29,9 +29,6 @@ _NOTHING: Final = ("nothing",)
 _NEVER: Final = ("never",)
 """What no value is the same as."""
 
-_OTHER: Final = ("other",)
-"""A value that comes nowhere in a call."""
-
 
 class ValueMonitor:
     """The automaton of a statement for one value, and the alphabet by which it reads records."""
